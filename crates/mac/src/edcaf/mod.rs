@@ -442,10 +442,14 @@ impl Edcafs {
     }
 
     /// Determines what an EDCAF sends next: a frame that is due, retransmissions, or the next packet of its queue.
+    #[inline]
     pub(crate) fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
-        if self.sends_singly {
-            return self.load_single(index, call);
-        }
+        if self.sends_singly { self.load_single(index, call) } else { self.load_into_window(index, call) }
+    }
+
+    /// The same for MPDUs of windows.
+    #[inline(never)]
+    fn load_into_window(&mut self, index: usize, call: &mut Call<'_>) -> bool {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(index);
         self.contenders[index].task = self.contenders[index].unfinished(now);

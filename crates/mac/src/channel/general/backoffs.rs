@@ -18,8 +18,6 @@ use crate::edcaf::{SlotRules, number};
 struct Grid {
     aifs: Duration,
     rules: SlotRules,
-    /// Start of the next idle slot, unless a station sends first.
-    origin: Time,
     slots: Slots,
     /// Number of contenders in `slots`.
     entered: usize,
@@ -46,13 +44,13 @@ impl Grid {
         }
     }
 
-    /// Determines when the first contender sends.
-    fn find_next(&mut self, slot: Duration) -> Time {
+    /// Determines when the first contender sends on a channel that is idle from `idle`.
+    fn find_next(&mut self, idle: Time, slot: Duration) -> Time {
         self.next = Time::NEVER;
         if self.entered > 0
             && let Some(ahead) = self.slots.until_next()
         {
-            self.next = self.origin + slot * ahead;
+            self.next = idle + self.aifs + slot * ahead;
             self.next_slot = self.slots.count() + ahead;
         }
         self.next
@@ -106,6 +104,8 @@ impl OffGrid {
 #[derive(Clone, Debug)]
 pub(super) struct Backoffs {
     slot: Duration,
+    /// From when the channel is idle, unless a station sends first.
+    idle: Time,
     grids: Vec<Grid>,
     places: Vec<BackoffPlace>,
     off_grid: Vec<OffGrid>,
@@ -119,19 +119,20 @@ impl Backoffs {
     /// Backoffs of contenders with these AIFS and rules, on a channel that is idle from the start.
     pub fn new(slot: Duration, contenders: &[(Duration, SlotRules)]) -> Self {
         let (places, off_grid, changes) = (vec![], vec![], vec![]);
-        let mut backoffs = Self { slot, grids: vec![], places, off_grid, off_grid_from: Time::NEVER, changes };
+        let mut backoffs =
+            Self { slot, idle: Time::ZERO, grids: vec![], places, off_grid, off_grid_from: Time::NEVER, changes };
         for own in contenders {
-            let grid = backoffs.grid_of(*own, Time::ZERO, contenders.len());
+            let grid = backoffs.grid_of(*own, contenders.len());
             backoffs.places.push(BackoffPlace { grid, end: 0, waits: false, is_apart: false });
         }
         backoffs
     }
 
-    /// The grid of an AIFS and rules, on a channel that has been idle since `idle`.
-    fn grid_of(&mut self, (aifs, rules): (Duration, SlotRules), idle: Time, contenders: usize) -> usize {
+    /// The grid of an AIFS and rules.
+    fn grid_of(&mut self, (aifs, rules): (Duration, SlotRules), contenders: usize) -> usize {
         self.grids.iter().position(|grid| (grid.aifs, grid.rules) == (aifs, rules)).unwrap_or_else(|| {
-            let (origin, slots) = (idle + aifs, Slots::new(contenders));
-            self.grids.push(Grid { aifs, rules, origin, slots, entered: 0, next: Time::NEVER, next_slot: 0 });
+            let slots = Slots::new(contenders);
+            self.grids.push(Grid { aifs, rules, slots, entered: 0, next: Time::NEVER, next_slot: 0 });
             self.grids.len() - 1
         })
     }
@@ -143,7 +144,7 @@ impl Backoffs {
         {
             return (off.from, off.slots);
         }
-        (self.grids[self.places[contender as usize].grid].origin, self.left(contender))
+        (self.idle + self.grids[self.places[contender as usize].grid].aifs, self.left(contender))
     }
 
     fn rules_of(&self, contender: u32) -> SlotRules {
@@ -195,7 +196,7 @@ impl Backoffs {
         let place = &mut self.places[contender as usize];
         let grid = &mut self.grids[place.grid];
         place.waits = waits;
-        if from == grid.origin {
+        if from == self.idle + grid.aifs {
             grid.start(contender, slots, place);
         } else {
             self.list(OffGrid { contender, from, slots, drew: true });
@@ -279,20 +280,19 @@ impl Backoffs {
     }
 
     /// The channel is idle from `idle`: each contender counts slots once its AIFS has passed.
+    #[inline]
     pub fn idle_from(&mut self, idle: Time) {
-        for grid in &mut self.grids {
-            grid.origin = idle + grid.aifs;
-        }
+        self.idle = idle;
         if !self.changes.is_empty() {
-            self.change(idle);
+            self.change();
         }
     }
 
     #[cold]
-    fn change(&mut self, idle: Time) {
+    fn change(&mut self) {
         for (contender, aifs) in std::mem::take(&mut self.changes) {
             let rules = self.rules_of(contender);
-            let grid = self.grid_of((aifs, rules), idle, self.places.len());
+            let grid = self.grid_of((aifs, rules), self.places.len());
             let left = self.left(contender);
             self.leave(contender);
             self.places[contender as usize].grid = grid;
@@ -303,10 +303,10 @@ impl Backoffs {
     /// When the first contender sends.
     #[inline]
     pub fn next(&mut self) -> Time {
-        let slot = self.slot;
+        let (idle, slot) = (self.idle, self.slot);
         let mut next = Time::NEVER;
         for grid in &mut self.grids {
-            next = next.min(grid.find_next(slot));
+            next = next.min(grid.find_next(idle, slot));
         }
         if self.off_grid_from < next {
             let waiting = self.off_grid.iter().filter(|off| self.waits(off.contender));
@@ -376,7 +376,7 @@ impl Backoffs {
     #[inline]
     pub fn interrupt(&mut self, now: Time, draw: impl FnMut(u32) -> u64) {
         for grid in &mut self.grids {
-            let passed = grid.rules.passed(grid.origin, now, self.slot);
+            let passed = grid.rules.passed(self.idle + grid.aifs, now, self.slot);
             if passed > 0 {
                 grid.slots.count_to(grid.slots.count() + passed);
             }

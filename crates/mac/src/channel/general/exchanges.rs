@@ -261,16 +261,13 @@ impl GeneralChannel {
 
     /// The channel is idle from `end`: each contender counts slots once its AIFS has passed, and its NAV, if that is
     /// later. The `senders` draw backoffs afterwards.
-    #[inline]
+    #[inline(always)]
     pub(super) fn idle_from(&mut self, end: Time, senders: &[usize]) {
         self.phase = GeneralPhase::Idle;
         self.cannot_fail = self.edcafs.is_reliable;
-        let most = end.max(self.navs.end());
-        self.backoffs.idle_from(most);
-        for (station, nav) in self.navs.apart().filter(|(_, nav)| end.max(*nav) != most) {
-            for index in self.edcafs.own(station).filter(|index| !senders.contains(index)) {
-                self.backoffs.resume_apart(number(index), nav.max(end) + self.edcafs.contenders[index].aifs);
-            }
+        self.backoffs.idle_from(end.max(self.navs.end()));
+        if self.navs.are_apart() {
+            self.resume_by_navs(end, senders);
         }
     }
 

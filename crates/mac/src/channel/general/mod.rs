@@ -321,6 +321,17 @@ impl GeneralChannel {
         is_idle.then(|| start.of(&self.edcafs.contenders[index], &self.edcafs.access))
     }
 
+    /// Categories of stations whose NAV differs from that of most count slots from the end of theirs.
+    #[inline(never)]
+    fn resume_by_navs(&mut self, end: Time, senders: &[usize]) {
+        let most = end.max(self.navs.end());
+        for (station, nav) in self.navs.apart().filter(|(_, nav)| end.max(*nav) != most) {
+            for index in self.edcafs.own(station).filter(|index| !senders.contains(index)) {
+                self.backoffs.resume_apart(number(index), nav.max(end) + self.edcafs.contenders[index].aifs);
+            }
+        }
+    }
+
     /// Starts contention for a contender that had nothing to send.
     fn request_access(&mut self, now: Time, index: usize) {
         let contender = number(index);

@@ -23,6 +23,11 @@ impl Navs {
         self.common.end()
     }
 
+    /// Whether there are stations whose NAV differs from that of most.
+    pub fn are_apart(&self) -> bool {
+        !self.apart.is_empty()
+    }
+
     /// The stations whose NAV differs from that of most, and when it ends.
     pub fn apart(&self) -> impl Iterator<Item = (u32, Time)> {
         self.apart.iter().map(|(station, nav)| (*station, nav.end()))
