@@ -65,8 +65,8 @@ struct BackoffPlace {
     end: u64,
     /// Whether it has something to send, and is not sending it now.
     waits: bool,
-    /// Whether its slots are not aligned with its grid, so that it is listed off the grid. Otherwise it is listed in the
-    /// slots of its grid if it has something to send.
+    /// Whether its slots are not aligned with its grid, so that it is listed off the grid. Otherwise it is listed in
+    /// the slots of its grid if it has something to send.
     is_apart: bool,
 }
 
@@ -244,7 +244,8 @@ impl Backoffs {
         }
     }
 
-    /// Lets those of the contenders count from another time, given by `from`, that have something to send or slots left.
+    /// Lets those of the contenders count from another time, given by `from`, that have something to send or slots
+    /// left.
     #[inline(always)]
     pub fn resume_counting(&mut self, contenders: Range<usize>, from: impl Fn(usize) -> Time) {
         if self.places[contenders.clone()].iter().any(|place| place.counts(&self.grids)) {
