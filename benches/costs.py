@@ -150,7 +150,12 @@ TABLES: dict[str, Callable[[], None]] = {
 
 def main() -> int:
     """Print the tables asked for."""
-    for name in sys.argv[1:] or TABLES:
+    names = sys.argv[1:] or list(TABLES)
+    unknown = [name for name in names if name not in TABLES]
+    if unknown:
+        print(f"error: unknown table `{unknown[0]}`: there are {', '.join(TABLES)}", file=sys.stderr)
+        return 2
+    for name in names:
         print(f"\n{name}: {TABLES[name].__doc__}", flush=True)
         TABLES[name]()
     return 0
