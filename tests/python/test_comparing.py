@@ -158,9 +158,8 @@ def test_flows_are_compared_by_what_their_transport_has() -> None:
     assert list(comparison.values("retransmitted_fraction: up1")["a"].values()) == fractions.tolist()
     shown = rows_of(comparison)
     assert {"call: goodput", "call: delay", "call: delay 99 %", "call: MOS", "up1: RTT", "up1: RTT 95 %"} <= set(shown)
-    assert (
-        shown["call: delay"][-1] == "lower"
-    )  # AIFSN 2 and CWmin 3 against 3 and 15 (IEEE Std 802.11-2016, table 9-137)
+    # AIFSN 2 and CWmin 3 against 3 and 15 (IEEE Std 802.11-2016, table 9-137).
+    assert shown["call: delay"][-1] == "lower"
     assert not {"call: RTT", "call: owd_p50_s", "up1: delay", "up1: MOS", "up1: lost"} & set(shown)
     assert {"call: owd_p50_s", "up2: delay 99 %", "up2: rtt_min_s"} <= set(rows_of(comparison, everything=True))
 

@@ -348,6 +348,16 @@ def test_a_full_wire_is_found() -> None:
     assert "link of internet is full: downlink flows get 9" in found["wire"]
     faster = Scenario.from_text(DOWNLOAD).with_({"servers.rate": "1 Gb/s"})
     assert "wire" not in topics(explain(run(faster)))
+    video = DOWNLOAD + 'transport = "udp"\nudp.rate = "95 Mb/s"\n'
+    assert "wire" not in topics(explain(run(Scenario.from_text(video))))  # it gets what it asks for
+
+
+def test_the_wires_of_several_servers_are_compared_with_what_uses_them() -> None:
+    two = DOWNLOAD.replace('name = "internet"', 'name = "internet"\ncount = 2\nrate = "50 Mb/s"')
+    found = topics(explain(run(Scenario.from_text(two + 'server = "internet"\n'))))
+    assert "links of internet are full" in found["wire"]
+    found = topics(explain(run(Scenario.from_text(two + 'server = "internet1"\n'))))
+    assert "link of internet1 is full" in found["wire"]  # the other one is idle
 
 
 def test_acks_that_overflow_the_queue_of_a_station_are_found() -> None:

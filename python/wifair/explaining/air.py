@@ -18,22 +18,24 @@ RATES = {"b/s": 1.0, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9}
 
 
 def wires(r: Records) -> Iterator[Finding]:
-    """Tell which wired links are full, so that the air does not decide what flows get."""
-    for server in r.scenario.get("servers", []):
-        limit = _bits_per_second(server.get("rate", "")) * server.get("count", 1)
+    """Tell which wired links are full, so that flows that want more cannot get it, whatever the air allows."""
+    goodput, directions = r.flows["goodput_bps"], r.flows.text("direction")
+    only = next((server["name"] for server in r.scenario.get("servers", [])), "")
+    ends = [r.group("flows", flow).get("server", only) for flow in r.flows.names]
+    for name in sorted(set(ends) - {""}):
+        server = r.group("servers", name)
+        copies = server.get("count", 1) if name == server.get("name") else 1
+        limit = _bits_per_second(server.get("rate", "")) * copies
         for way in ("up", "down"):
-            uses = [
-                goodput
-                for name, direction, goodput in zip(r.flows.names, r.flows.text("direction"), r.flows["goodput_bps"])
-                if direction == way and r.group("flows", name).get("server", server["name"]) == server["name"]
-            ]
-            # Headers take four or five per cent more.
-            if uses and sum(uses) > FULL * limit:
+            flows = [i for i, end in enumerate(ends) if (end, directions[i]) == (name, way)]
+            used = float(goodput[flows].sum())
+            if used > FULL * limit and not r.sated[flows].all():
+                which = f"links of {name} are" if copies > 1 else f"link of {name} is"
                 yield Finding(
                     "wire",
-                    f"The wired link of {server['name']} is full: {way}link flows get {rate(sum(uses))} of its"
-                    f" {rate(limit)}, headers not included. It limits them, rather than the air.",
-                    {"goodput_bps": float(sum(uses)), "link_bps": limit},
+                    f"The wired {which} full: {way}link flows get {rate(used)} of {rate(limit)}, headers not included,"
+                    " and cannot get more, whatever the air allows.",
+                    {"goodput_bps": used, "link_bps": limit},
                     (f"servers.{server['name']}.rate=1 Gb/s",) if limit < 1e9 else (),
                 )
 
@@ -110,7 +112,7 @@ def air(r: Records) -> Iterator[Finding]:
         f" frames with errors {percent(spoilt)}; {percent(idle)} is idle"
     )
     if idle > 0.3:
-        text += ". So much idle air means that the flows have nothing to send or may not: look at windows and workloads"
+        text += ": gaps and backoffs between frames, and time in which nobody has anything to send"
     elif collided + spoilt > 0.15:
         cause = "Fewer stations that contend at a time, or RTS/CTS," if collided >= spoilt else "Lower rates"
         text += f". {cause} would waste less"

@@ -59,10 +59,11 @@ def acks_dropped_at_stations(r: Records) -> Iterator[Finding]:
         return
     parts = [f"{general(dropped[i])} of {r.flows.names[i]}" for i in many[:FEW]]
     more = f", and of {counted(len(many) - FEW, 'more flow')}" if len(many) > FEW else ""
-    stations = [r.group("flows", r.flows.names[i]).get("station", "") for i in many]
-    groups = sorted({str(r.group("stations", station).get("name", "")) for station in stations} - {""})
+    receivers = [r.group("flows", r.flows.names[i]).get("station", "") for i in many]
+    groups = sorted({str(r.group("stations", station).get("name", "")) for station in receivers} - {""})
     text = f"TCP ACKs dropped in stations' queues{each_run(r)}: {', '.join(parts)}{more}"
-    if r.stations is not None and r.stations["mpdus"].sum() > 2 * r.stations["ppdus"].sum():
+    stations = r.stations
+    if stations is not None and "mpdus" in stations and stations["mpdus"].sum() > 2 * stations["ppdus"].sum():
         text += ". What arrives in one aggregate is acknowledged at once, with more packets than these queues hold"
     yield Finding(
         "lost ACKs",

@@ -37,9 +37,8 @@ def shares(r: Records) -> Iterator[Finding]:
     elif hungry.size:
         most, least = hungry[np.argmax(goodput[hungry])], hungry[np.argmin(goodput[hungry])]
         if goodput[most] > 1.1 * max(goodput[least], 1e-9):
-            whose = "of the others, " if sated else ""
-            text += f"{whose}{names[most]} most with {rate(goodput[most])}, {names[least]} least with"
-            text += f" {rate(goodput[least])}"
+            first = f"of the others, {names[most]} gets" if sated else names[most]
+            text += f"{first} most with {rate(goodput[most])}, {names[least]} least with {rate(goodput[least])}"
         else:
             text += f"{'the others get' if sated else 'all get'} about the same"
     jain = r.cell.get("jain_index", math.nan)
