@@ -69,14 +69,6 @@ impl World {
         loop {
             packets[id].hop += 1;
             is_noteworthy |= wire.send(now - lead, now, Time::ZERO, id, packets, dropped) == Departure::Noteworthy;
-            let size = packets[id].size;
-            let alike =
-                behind[count..].iter().zip(leads.get(count..).unwrap_or_default()).map_while(|((_, id), lead)| {
-                    ((packets[*id].hop, packets[*id].size) == (hop, size)).then_some((now - *lead, *id))
-                });
-            let sent = wire.send_behind(now, size, alike);
-            behind[count..][..sent].iter().for_each(|(_, id)| packets[*id].hop += 1);
-            count += sent;
             match behind.get(count) {
                 Some((_, next)) if packets[*next].hop == hop && wire.next() > now => id = *next,
                 _ => break,

@@ -307,29 +307,6 @@ impl WiredLink {
         self.let_go(earliest, horizon, id)
     }
 
-    /// Accepts packets of `size` bytes that came at these times, behind others that are under way, as long as none has
-    /// to wait, and returns their number. The link is told of them at `earliest`: see [`WiredLink::send`].
-    #[inline]
-    pub(super) fn send_behind(
-        &mut self,
-        earliest: Time,
-        size: u16,
-        arrivals: impl Iterator<Item = (Time, PacketId)>,
-    ) -> usize {
-        if self.next == Time::NEVER || self.has_gate() {
-            return 0;
-        }
-        let (air, before) = (self.air(size), self.line.items().len());
-        for (came, id) in arrivals {
-            if came < self.free_at {
-                break;
-            }
-            self.free_at = came + air;
-            self.line.push((self.free_at + self.delay).max(earliest), id);
-        }
-        self.line.items().len() - before
-    }
-
     /// If further packets of `size` bytes put on the link at this instant would wait like the last packet, returns when
     /// the first of them will arrive, the time between arrivals, and how many fit. The caller processes these packets
     /// immediately if [`WiredLink::next`] is [`Time::NEVER`], or calls [`WiredLink::enqueue_arrival`] for each; then it
