@@ -351,8 +351,8 @@ impl GeneralChannel {
         let by_cts = by_cts.max(self.excess_at_receiver(sender));
         let of_sender = (holder, now + by_sender);
         let of_receiver = if to == BROADCAST { of_sender } else { (to, now + by_cts) };
-        let of_older = self.navs_of_older(sender, self.data_end(sender, now), to != BROADCAST);
-        self.navs.set(Nav::new(now + excess, holder), [of_sender, of_receiver], &of_older);
+        let frames = self.frames_read(sender, self.data_end(sender, now), to != BROADCAST);
+        self.reserve(sender, Nav::new(now + excess, holder), [of_sender, of_receiver], &frames);
     }
 
     /// How much longer than its exchange the rounded NAV of bystanders is.
@@ -466,8 +466,8 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
         let until = end + self.edcafs.reserved_by_rts(sender, end);
-        let of_older = self.navs_by(sender, &[(self.class_of_protection(), until)]);
-        self.navs.set(Nav { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)], &of_older);
+        let frames = [(self.class_of_protection(), until)];
+        self.reserve(sender, Nav { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)], &frames);
     }
 
     /// Bystanders have read data that end at `now` and were not received, and what preceded them. Stations that do not
@@ -476,9 +476,9 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
         let (by_rts, by_cts_to_self) = self.reserved_before(sender, now);
-        let of_older = self.navs_of_older(sender, now, false);
+        let frames = self.frames_read(sender, now, false);
         let until = by_rts.max(by_cts_to_self).max(now + self.edcafs.reserved_by_data(sender, now));
-        self.navs.set(Nav::new(until, holder), [(holder, Time::ZERO), (to, by_cts_to_self)], &of_older);
+        self.reserve(sender, Nav::new(until, holder), [(holder, Time::ZERO), (to, by_cts_to_self)], &frames);
     }
 
     /// Until when the RTS, or the CTS-to-self, reserves the channel that precedes the data of `sender`, which end at

@@ -90,19 +90,28 @@ impl GeneralChannel {
         for (class, end) in
             [(self.class_of_data(sender), self.data_end(sender, now)), (self.class_of_response(sender), now)]
         {
-            let unread: Vec<_> = self.older_bystanders(sender).filter(|(_, newest)| *newest < class).collect();
-            for (station, _) in unread {
-                let until = self.edcafs.access.after_error(end);
+            let mut unread = std::mem::take(&mut self.unread);
+            let until = self.edcafs.access.after_error(end);
+            let those = self.older_bystanders(sender).filter(|(_, newest)| *newest < class);
+            unread.extend(those.map(|(station, _)| (station, until)));
+            for (station, until) in unread.drain(..) {
                 self.navs.set_of(now, station, Nav::new(until, BROADCAST));
             }
+            self.unread = unread;
         }
     }
 
-    /// Until when the exchange of `sender`, whose data ended at `data_end`, has reserved the channel for those who do
-    /// not read all of its frames; with the response if the data `are_answered`.
-    pub(super) fn navs_of_older(&self, sender: usize, data_end: Time, are_answered: bool) -> Vec<(u32, Time)> {
+    /// The frames of the exchange of `sender`, whose data ended at `data_end`, as [`GeneralChannel::reserve`] takes
+    /// them; with the response if the data `are_answered`.
+    pub(super) fn frames_read(
+        &self,
+        sender: usize,
+        data_end: Time,
+        are_answered: bool,
+    ) -> [(ModulationClass, Time); 3] {
+        const NONE: (ModulationClass, Time) = (ModulationClass::Dsss, Time::ZERO);
         if self.older.is_empty() {
-            return vec![];
+            return [NONE; 3];
         }
         let (by_rts, by_cts_to_self) = self.reserved_before(sender, data_end);
         let by_data = data_end + self.edcafs.reserved_by_data(sender, data_end);
@@ -110,22 +119,33 @@ impl GeneralChannel {
             let end = data_end + self.edcafs.access.timing.sifs + self.edcafs.contenders[sender].ppdu.response;
             (self.class_of_response(sender), end + self.edcafs.left_of_txop(sender, end))
         };
-        let frames = [
+        [
             (self.class_of_protection(), by_rts.max(by_cts_to_self)),
             (self.class_of_data(sender), by_data),
-            if are_answered { by_response() } else { (ModulationClass::Dsss, Time::ZERO) },
-        ];
-        self.navs_by(sender, &frames)
+            if are_answered { by_response() } else { NONE },
+        ]
     }
 
-    /// Until when frames of the exchange of `sender`, given with their class and the end of what they reserve, have
-    /// reserved the channel for those who do not read all of them.
-    pub(super) fn navs_by(&self, sender: usize, frames: &[(ModulationClass, Time)]) -> Vec<(u32, Time)> {
+    /// The exchange of `sender` has reserved the channel: `reserved` for bystanders, and until these times for its two
+    /// `ends`. An older bystander knows only of the `frames` that it reads, each given with its class and the end of
+    /// what it reserves.
+    pub(super) fn reserve(
+        &mut self,
+        sender: usize,
+        reserved: Nav,
+        ends: [(u32, Time); 2],
+        frames: &[(ModulationClass, Time)],
+    ) {
+        let mut partly_read = std::mem::take(&mut self.unread);
         let misses = |(_, newest): &(u32, ModulationClass)| frames.iter().any(|(class, _)| class > newest);
         let until = |newest: ModulationClass| {
             let read = frames.iter().filter(|(class, _)| *class <= newest);
             read.map(|(_, until)| *until).max().unwrap_or(Time::ZERO)
         };
-        self.older_bystanders(sender).filter(misses).map(|(station, newest)| (station, until(newest))).collect()
+        let older = self.older_bystanders(sender).filter(misses);
+        partly_read.extend(older.map(|(station, newest)| (station, until(newest))));
+        self.navs.set(reserved, ends, &partly_read);
+        partly_read.clear();
+        self.unread = partly_read;
     }
 }
