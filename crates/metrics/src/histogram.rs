@@ -51,7 +51,7 @@ impl Histogram {
     }
 
     /// Counts samples, faster than one by one if most are in the octave of the one before.
-    #[inline]
+    #[inline(always)]
     pub fn add_all(&mut self, mut samples: impl Iterator<Item = Duration>) {
         let mut next = samples.next();
         while let Some(sample) = next {
