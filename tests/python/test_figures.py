@@ -329,3 +329,12 @@ def test_no_flow_is_an_error() -> None:
 
     with pytest.raises(ValueError, match="no flow"):
         draw(Nothing())  # type: ignore[arg-type]
+
+
+def test_flows_without_a_window_are_not_in_the_legend_of_windows() -> None:
+    """A call and a video were."""
+    scenario = wifair.Scenario.from_file(wifair_gallery("four-categories")).with_(duration="4 s")
+    figure = wifair.run(scenario, seeds=[1], series="500 ms").figure()
+    legends = [legend for axes in figure.axes if (legend := axes.get_legend()) is not None]
+    windows = next(legend for legend in legends if legend.get_title().get_text() == "cwnd of")
+    assert sorted(text.get_text().partition(",")[0] for text in windows.get_texts()) == ["upload1", "upload2"]

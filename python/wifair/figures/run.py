@@ -241,8 +241,10 @@ class _Run:
 
     def _chosen(self) -> list[int]:
         """Choose the flows whose windows are drawn: those with the most and the least goodput, and one between."""
+        assert self.series is not None
         first = self.goodput[0]
-        order = [int(i) for i in np.argsort(-first, kind="stable")]
+        with_windows = set(self.series["flow"][np.isfinite(self.series["cwnd"])].tolist())
+        order = [int(i) for i in np.argsort(-first, kind="stable") if self.names[i] in with_windows]
         if len(order) <= 4:
             return order
         starved = [i for i in order if self.starved_here[i]]
