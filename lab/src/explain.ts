@@ -14,6 +14,16 @@ export interface Finding {
 /** Below this R-factor many users are dissatisfied (ITU-T G.109). */
 const SATISFIED = 70;
 const FEW = 6;
+/** The part of a mean below which a flow starves. */
+const STARVED = 0.1;
+/** The part of what a flow asks for that satisfies it. */
+const SATED = 0.95;
+/** The part of the rate of a wired link from which the link is full. */
+const FULL = 0.9;
+/** The part of the data packets from which dropped ACKs are told. */
+const MANY_ACKS = 0.05;
+/** The access point sends more often than each station if it does so by this factor. */
+const MORE_OFTEN = 1.2;
 
 /** Formats a number like Python's `.3g`. */
 function general(x: number, digits = 3): string {
@@ -63,6 +73,8 @@ const ranked = (values: number[]): number[] =>
 class Records {
   readonly names: string[];
   readonly directions: string[];
+  /** Whether each flow is known to have got what it asked for. */
+  readonly sated: boolean[];
 
   constructor(
     readonly result: Result,
@@ -70,6 +82,7 @@ class Records {
   ) {
     this.names = result.flows.texts("name");
     this.directions = result.flows.texts("direction");
+    this.sated = satedFlows(result);
   }
 
   cell = (name: string): number => cell(this.result, name);
@@ -79,17 +92,33 @@ class Records {
     const groups = this.checked.tree.flows as { [key: string]: Tree }[];
     return groups[this.checked.flows[flow]!.group] ?? {};
   };
-  persistent = (flow: number): boolean => (this.group(flow).workload ?? "persistent") === "persistent";
+  /** Whether the flow always had something to send. */
+  persistent = (flow: number): boolean => (this.group(flow).workload ?? "persistent") === "persistent" && !this.sated[flow];
+  /** The table of stations or servers that `name` comes from. */
+  found = (kind: "stations" | "servers", name: string): { [key: string]: Tree } | undefined =>
+    ((this.checked.tree[kind] ?? []) as { [key: string]: Tree }[]).find((one) => name.startsWith(String(one.name)) && /^[\d-]*$/.test(name.slice(String(one.name).length)));
+}
+
+/** Which flows got what they asked for: datagrams do not wait, a session of TCP may be the slower the less it gets. */
+function satedFlows(result: Result): boolean[] {
+  const [goodput, asked, mos] = ["goodput_bps", "asked_bps", "mos"].map((name) => [...result.flows.numbers(name)]) as [number[], number[], number[]];
+  return goodput.map((bps, f) => (Number.isFinite(mos[f]!) || bps < STARVED * mean(goodput)) && bps >= SATED * asked[f]!);
 }
 
 export function explain(result: Result, checked: Checked): Finding[] {
   if (!result.flows.rows) return [];
   const records = new Records(result, checked);
-  const rules = [shares, starved, directions, droppedAcks, droppedData, timeouts, waiting, calls, limits, sessions, radio, collisions, slowStations, air];
+  const rules = [shares, starved, directions, droppedAcks, acksDroppedAtStations, droppedData, timeouts, waiting, calls, wires, limits, sessions, radio, collisions, slowStations, air];
   return rules.flatMap((rule) => {
     const found = rule(records);
-    return found ? [{ advice: [], ...found }] : [];
+    return found ? [{ ...found, advice: (found.advice ?? []).filter((change) => !chosen(checked.tree, change)) }] : [];
   });
+}
+
+/** Whether the scenario has this value already, as in `ap.queue.discipline=las`. */
+function chosen(tree: Tree, change: string): boolean {
+  const [path, value] = change.split(/=(.*)/s) as [string, string];
+  return String(path.split(".").reduce((at: Tree | undefined, key) => (at as { [key: string]: Tree } | undefined)?.[key], tree)) === value;
 }
 
 type Found = { topic: string; text: string; advice?: string[] } | null;
@@ -97,13 +126,18 @@ type Found = { topic: string; text: string; advice?: string[] } | null;
 function shares(r: Records): Found {
   const goodput = r.flows("goodput_bps");
   if (r.names.length === 1) return { topic: "goodput", text: `${r.names[0]} gets ${rate(goodput[0]!)}.` };
-  const [most, least] = [first(goodput, Math.max), first(goodput, Math.min)];
+  const [content, hungry] = [true, false].map((which) => goodput.map((_, f) => f).filter((f) => r.sated[f] === which)) as [number[], number[]];
   let text = `${r.names.length} flows get ${rate(r.cell("goodput_bps"))} together`;
-  text +=
-    goodput[most]! > 1.1 * Math.max(goodput[least]!, 1e-9)
-      ? `: ${r.names[most]} most with ${rate(goodput[most]!)}, ${r.names[least]} least with ${rate(goodput[least]!)}`
-      : ", all about the same";
-  if (!Number.isNaN(r.cell("jain_index"))) text += `. Jain's index is ${r.cell("jain_index").toFixed(3)}`;
+  if (content.length && hungry.length) text += `. ${some(content.map((f) => r.names[f]!))} ${content.length > 1 ? "get what they ask" : "gets what it asks"} for; `;
+  else text += hungry.length ? ": " : ", all that they ask for";
+  const [most, least] = [Math.max, Math.min].map((pick) => hungry[first(hungry.map((f) => goodput[f]!), pick)]!) as [number, number];
+  if (hungry.length === 1) text += `${r.names[most]} gets ${rate(goodput[most]!)}`;
+  else if (hungry.length && goodput[most]! > 1.1 * Math.max(goodput[least]!, 1e-9)) {
+    const which = content.length ? `of the others, ${r.names[most]} gets` : r.names[most];
+    text += `${which} most with ${rate(goodput[most]!)}, ${r.names[least]} least with ${rate(goodput[least]!)}`;
+  } else if (hungry.length) text += `${content.length ? "the others get" : "all get"} about the same`;
+  const jain = r.cell("jain_index");
+  if (!Number.isNaN(jain)) text += `. Jain's index${content.length && hungry.length ? " of all" : ""} is ${jain.toFixed(3)}`;
   return { topic: "goodput", text: `${text}.` };
 }
 
@@ -124,10 +158,19 @@ function directions(r: Records): Found {
   let text = `An uplink flow gets ${rate(mean(up))} on average, a downlink flow ${rate(mean(down))}`;
   if (ratio > 1 / 1.1 && ratio < 1.1) return { topic: "up, down", text: `${text}: about the same.` };
   text += `, ${Number(Math.max(ratio, 1 / ratio).toPrecision(2))} times ${ratio > 1 ? "less" : "more"}.`;
+  const marks = (way: string): string =>
+    [...new Set(r.names.flatMap((_, f) => (r.directions[f] === way && r.persistent(f) ? [`${r.group(f).category} ${r.group(f).dscp}`] : [])))].sort().join();
+  if (marks("up") !== marks("down")) {
+    text += " They differ in `category` or `dscp`, and so in priority: not the direction alone decides.";
+    return { topic: "up, down", text };
+  }
   const ap = r.result.stations.texts("name").indexOf("ap");
   if (ratio < 1 || ap < 0) return { topic: "up, down", text };
-  const delivered = r.stations("delivered");
-  text += ` The access point delivers ${percent(delivered[ap]! / sum(delivered))} of all frames: it gets the air no more often than each station, and all downloads and the ACKs of all uploads have to share that.`;
+  const [delivered, attempts] = [r.stations("delivered"), r.stations("attempts")];
+  const often = attempts[ap]! > MORE_OFTEN * Math.max(...attempts.filter((_, i) => i !== ap));
+  text += ` The access point delivers ${percent(delivered[ap]! / sum(delivered))} of all frames`;
+  text += often ? ", and" : ": it gets the air no more often than each station, and";
+  text += " all downloads and the ACKs of all uploads have to share that.";
   return { topic: "up, down", text, advice: ["ap.scheme.window=b-over-n", "ap.scheme.window=wmax-over-n", "ap.queue.discipline=las"] };
 }
 
@@ -142,6 +185,46 @@ function droppedAcks(r: Records): Found {
     text += `; one with a small window may lose all of them and waits for its timer: the mean window is ${general(mean(small))} segments where timers expired, ${general(mean(large))} where none did`;
   } else if (hit.every(Boolean)) text += "; one that has lost its window may lose all of them, and waits for its timer";
   return { topic: "lost ACKs", text: `${text}.`, advice: ["ap.queue.discipline=las", "ap.scheme.window=b-over-n", "ap.queue.discipline=dual"] };
+}
+
+function acksDroppedAtStations(r: Records): Found {
+  const [dropped, sent] = [r.flows("ack_drops_station_queue"), r.flows("data_packets_sent")];
+  const many = ranked(dropped).filter((f) => dropped[f]! > MANY_ACKS * sent[f]!);
+  if (!many.length) return null;
+  const parts = many.slice(0, FEW).map((f) => `${plain(dropped[f]!)} of ${r.names[f]}`);
+  const more = many.length > FEW ? `, and of ${counted(many.length - FEW, "more flow")}` : "";
+  let text = `TCP ACKs dropped in stations' queues: ${parts.join(", ")}${more}`;
+  if (sum(r.stations("mpdus")) > 2 * sum(r.stations("ppdus"))) {
+    text += ". What arrives in one aggregate is acknowledged at once, with more packets than these queues hold";
+  }
+  const groups = many.map((f) => r.found("stations", String(r.group(f).station ?? ""))?.name).filter((name) => name !== undefined);
+  return { topic: "lost ACKs", text: `${text}.`, advice: [...new Set(groups)].sort().map((name) => `stations.${String(name)}.queue.limit=1000 packets`) };
+}
+
+/** The first wired link that is full, so that flows that want more cannot get it, whatever the air allows. */
+function wires(r: Records): Found {
+  // What arrived: goodput counts what waited behind a gap when the gap closes, and may exceed the rate.
+  const carried = r.flows("throughput_bps");
+  const only = String(((r.checked.tree.servers ?? []) as { [key: string]: Tree }[])[0]?.name ?? "");
+  const ends = r.names.map((_, f) => String(r.group(f).server ?? only));
+  for (const name of [...new Set(ends)].filter(Boolean).sort()) {
+    const server = r.found("servers", name);
+    const copies = name === server?.name ? Number(server.count ?? 1) : 1;
+    const [number, unit] = String(server?.rate ?? "").split(" ");
+    const limit = Number(number) * ({ "b/s": 1, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9 }[unit ?? ""] ?? Infinity) * copies;
+    for (const way of ["up", "down"]) {
+      const flows = ends.map((_, f) => f).filter((f) => ends[f] === name && r.directions[f] === way);
+      const used = sum(flows.map((f) => carried[f]!));
+      if (used > FULL * limit && !flows.every((f) => r.sated[f])) {
+        return {
+          topic: "wire",
+          text: `The wired ${copies > 1 ? `links of ${name} are` : `link of ${name} is`} full: ${way}link flows carry ${rate(used)} of ${rate(limit)}, headers not included, and cannot get more, whatever the air allows.`,
+          advice: limit < 1e9 ? [`servers.${String(server!.name)}.rate=1 Gb/s`] : [],
+        };
+      }
+    }
+  }
+  return null;
 }
 
 const PLACES: [string, string][] = [
@@ -269,7 +352,7 @@ function radio(r: Records): Found {
   return {
     topic: "bad radio",
     text: `Transmission attempts that fail because of errors, not collisions: ${parts.join(", ")}. The MAC retries them, and gives up ${counted(sum(bad.map((i) => givenUp[i]!)), "frame")}.`,
-    advice: "space" in r.checked.tree ? ["wlan.rate_adaptation=minstrel"] : [],
+    advice: "space" in r.checked.tree ? [`wlan.rate_adaptation=minstrel${/^802.11[bag]$/.test(r.checked.standard ?? "") ? "" : "-ht"}`] : [],
   };
 }
 
@@ -283,7 +366,10 @@ function collisions(r: Records): Found {
   if (busy.length < 2) return null;
   const values = busy.map((i) => share[i]!);
   const [most, least] = [Math.max(...values), Math.min(...values)];
-  if (most <= 0.1 || most <= 2 * least) return null;
+  // Where all hear each other, attempts collide with those of the others: the less a station sends, the more.
+  const others = (i: number): number => Math.max(sum(attempts) - attempts[busy[i]!]!, 1);
+  const alike = Math.max(1, others(first(values, Math.max)) / others(first(values, Math.min)));
+  if (most <= 0.1 || most <= 2 * alike * least) return null;
   return {
     topic: "collisions",
     text: `${percent(most)} of the attempts of ${names[busy[first(values, Math.max)]!]} collide, but only ${percent(least)} of those of ${names[busy[first(values, Math.min)]!]}: hidden stations or the capture effect cause this.`,
@@ -295,7 +381,7 @@ function slowStations(r: Records): Found {
   const names = r.result.stations.texts("name");
   const [delivered, data, collided] = [r.stations("delivered"), r.stations("air_data_s"), r.stations("air_collided_s")];
   const uploads = new Set(
-    r.checked.flows.flatMap((flow, f) => (r.directions[f] === "up" && r.group(f).workload === "persistent" ? [flow.from] : [])),
+    r.checked.flows.flatMap((flow, f) => (r.directions[f] === "up" && r.persistent(f) ? [flow.from] : [])),
   );
   const used = names.map((_, i) => i).filter((i) => delivered[i]! > 0.02 * Math.max(sum(delivered), 1) && uploads.has(names[i]!));
   if (used.length < 2) return null;
@@ -314,7 +400,7 @@ function air(r: Records): Found {
   if (Number.isNaN(idle) || Number.isNaN(collided)) return null;
   const spoilt = r.cell("air_error") || 0;
   let text = `Data takes ${percent(data)} of the time on the air, collisions ${percent(collided)}, frames with errors ${percent(spoilt)}; ${percent(idle)} is idle`;
-  if (idle > 0.3) text += ". So much idle air means that the flows have nothing to send or may not: look at windows and workloads";
+  if (idle > 0.3) text += ": gaps and backoffs between frames, and time in which nobody has anything to send";
   else if (collided + spoilt > 0.15) {
     const cause = collided >= spoilt ? "Fewer stations that contend at a time, or RTS/CTS," : "Lower rates";
     text += `. ${cause} would waste less`;

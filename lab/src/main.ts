@@ -277,7 +277,12 @@ export class Lab {
   /** Pins the run and applies a change that may help. */
   private async tryOut(advice: string): Promise<void> {
     this.comparison.pin();
-    const [path, value] = advice.split(/=(.*)/s) as [string, string];
+    const [named, value] = advice.split(/=(.*)/s) as [string, string];
+    // By number, as the editor then changes a line and leaves the rest of the text as it is.
+    const path = named.replace(/^(stations|servers)\.([^.]+)/, (all, kind: string, name: string) => {
+      const at = ((this.checked!.tree[kind] ?? []) as { [key: string]: Tree }[]).findIndex((one) => one.name === name);
+      return at < 0 ? all : `${kind}[${at}]`;
+    });
     this.change(path, /^[\d.]+$|^(true|false)$/.test(value) ? value : JSON.stringify(value));
   }
 

@@ -345,7 +345,7 @@ direction = "down"
 def test_a_full_wire_is_found() -> None:
     """The air carries more than 500 Mb/s, a wired link 100 Mb/s unless its rate is given."""
     found = topics(explain(run(Scenario.from_text(DOWNLOAD))))
-    assert "link of internet is full: downlink flows get 9" in found["wire"]
+    assert "link of internet is full: downlink flows carry 9" in found["wire"]
     faster = Scenario.from_text(DOWNLOAD).with_({"servers.rate": "1 Gb/s"})
     assert "wire" not in topics(explain(run(faster)))
     video = DOWNLOAD + 'transport = "udp"\nudp.rate = "95 Mb/s"\n'
@@ -368,3 +368,84 @@ def test_acks_that_overflow_the_queue_of_a_station_are_found() -> None:
     assert "in one aggregate" in topics(explanation)["lost ACKs"]
     advice = [change for finding in explanation.findings for change in finding.advice]
     assert "stations.sta.queue.limit=1000 packets" in advice
+
+
+def test_no_wire_carries_more_than_its_rate() -> None:
+    """What waits behind a gap at the end of the warm-up counts as goodput later: it said 106 Mb/s of 100 Mb/s."""
+    text = DOWNLOAD.replace('warm_up = "1 s"', 'warm_up = "0.4 s"').replace('"4 s"', '"1.4 s"')
+    results = run(Scenario.from_text(text + 'tcp.cc = "cubic"\n').with_({"servers.delay": "2 ms"}))
+    assert results.cells["goodput_bps"][0] > 100e6
+    (finding,) = [one for one in explain(results).findings if one.topic == "wire"]
+    assert finding.figures["throughput_bps"] < finding.figures["link_bps"] == 100e6
+
+
+TWO_WAYS = """
+duration = "3 s"
+warm_up = "1 s"
+wlan = { standard = "802.11ax", mcs = 5 }
+servers = [{ name = "server" }]
+stations = [{ name = "sta", count = 2 }]
+tcp.stack = "modern"
+flows = [
+  { name = "call", station = "sta1", transport = "udp", udp.rate = "1 Mb/s", udp.payload = "200 B" },
+  { name = "up", station = "sta2" },
+  { name = "down", station = "sta1", direction = "down" },
+]
+"""
+
+
+def test_directions_are_not_blamed_for_priorities() -> None:
+    """A download of background traffic gets less than an upload of best effort, whatever the directions."""
+    said = topics(explain(run(Scenario.from_text(TWO_WAYS).with_({"flows.down.category": "background"}))))
+    assert "priority" in said["up, down"]
+    assert "access point" not in said["up, down"]
+
+
+def test_an_access_point_that_sends_most_is_not_said_to_send_no_more_often() -> None:
+    two = Scenario.from_text(TWO_WAYS).with_({"flows.down.count": 6, "flows.up.tcp.max_cwnd": "100 packets"})
+    results = run(two)
+    said = topics(explain(results))["up, down"]
+    attempts = results.stations["attempts"].tolist()
+    assert attempts[0] > 1.25 * max(attempts[1:])
+    assert "less. The access point delivers" in said
+    assert "no more often" not in said
+
+
+def test_a_station_with_short_datagrams_is_not_compared_with_a_slow_one() -> None:
+    """Both send at MCS 5; it said that the upload takes time from the call, whose frames have 200 bytes."""
+    assert "slow station" not in topics(explain(run(Scenario.from_text(TWO_WAYS))))
+
+
+def test_what_is_chosen_or_refused_is_not_advised() -> None:
+    """It advised FQ-CoDel where FQ-CoDel was in use, and Minstrel for 802.11ax, which a scenario may not have."""
+
+    def advice(scenario: Scenario) -> set[str]:
+        return {change for finding in explain(run(scenario)).findings for change in finding.advice}
+
+    slow = Scenario.from_text(DOWNLOAD).with_({"servers.rate": "1 Gb/s", "wlan.width": 20, "wlan.mcs": 0})
+    assert "ap.queue.discipline=fq-codel" in advice(slow)
+    assert "ap.queue.discipline=fq-codel" not in advice(slow.with_({"ap.queue.discipline": "fq-codel"}))
+
+    weak = DOWNLOAD.replace('name = "sta"', 'name = "sta"\nposition = ["60 m", "0 m"]')
+    weak += '[space]\nreception.spoils = "bits"\nradio.sensitivity = "-95 dBm"\nreception.capture_threshold = "0 dB"\n'
+    known = advice(Scenario.from_text(weak).with_({"wlan.mcs": 11}))
+    assert "wlan.rate_adaptation=minstrel-ht" in known
+    assert "wlan.rate_adaptation=minstrel" not in known
+    for change in known:
+        Scenario.from_text(weak).with_(dict([change.split("=", 1)]))
+
+
+def test_no_hidden_stations_if_all_are_at_one_place() -> None:
+    cell = """
+        duration = "10 s"
+        space = {}
+        wlan.standard = "802.11ax"
+        servers = [{ name = "server" }]
+        stations = [{ name = "sta", count = 40, position = ["1 m", "0 m"] }]
+        flows = [{ name = "up", station = "sta", direction = "up" }]
+    """
+    results = run(Scenario.from_text(cell), seeds=[1])
+    shares = results.stations["collisions"] / results.stations["attempts"]
+    busy = results.stations["attempts"] > 0.02 * results.stations["attempts"].sum()
+    assert shares[busy].max() > 2 * shares[busy].min()
+    assert "collisions" not in topics(explain(results))

@@ -5,14 +5,17 @@ Nothing is guessed: every finding rests on the records, and says which figures s
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wifair._core import __version__
 from wifair.columns import Columns, finite
+from wifair.errors import ScenarioError
 from wifair.files import json_text
 from wifair.report import named
+from wifair.scenario import Scenario
 from wifair.words import KEPT, together
 
 from . import air, datagrams, losses, shares
@@ -139,4 +142,22 @@ def explain(results: Found) -> Explanation:
         air.slow_stations,
         air.air,
     )
-    return Explanation(named(results), [finding for rule in rules for finding in rule(records)] + others)
+    findings = [finding for rule in rules for finding in rule(records)]
+    return Explanation(named(results), [*_advised(records, findings), *others])
+
+
+def _advised(records: Records, findings: list[Finding]) -> Iterator[Finding]:
+    """Leave out advice that the scenario follows already, or would refuse."""
+    scenario = records.source if isinstance(records.source, Scenario) else None
+    if scenario is None and records.resolved:
+        with contextlib.suppress(ValueError):  # a measurement's plan, or another version's scenario
+            scenario = Scenario.from_text(records.resolved)
+    for one in findings:
+        yield one if scenario is None else one._replace(advice=tuple(c for c in one.advice if _helps(scenario, c)))
+
+
+def _helps(scenario: Scenario, change: str) -> bool:
+    try:
+        return scenario.with_(dict([change.split("=", 1)])).resolved != scenario.resolved
+    except ScenarioError:
+        return False

@@ -13,13 +13,15 @@ from wifair.words import counted
 from .records import FEW, Finding, Records, each_run
 
 FULL = 0.9
-"""Goodput is at least this part of the rate of a full link: headers are a tenth of packets of 400 bytes."""
+"""Throughput is at least this part of the rate of a full link: headers are a tenth of packets of 400 bytes."""
 RATES = {"b/s": 1.0, "kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9}
 
 
 def wires(r: Records) -> Iterator[Finding]:
     """Tell which wired links are full, so that flows that want more cannot get it, whatever the air allows."""
-    goodput, directions = r.flows["goodput_bps"], r.flows.text("direction")
+    directions = r.flows.text("direction")
+    # What arrived: goodput counts what waited behind a gap when the gap closes, and may exceed the rate.
+    carried = r.flows["throughput_bps" if "throughput_bps" in r.flows else "goodput_bps"]
     only = next((server["name"] for server in r.scenario.get("servers", [])), "")
     ends = [r.group("flows", flow).get("server", only) for flow in r.flows.names]
     for name in sorted(set(ends) - {""}):
@@ -28,14 +30,14 @@ def wires(r: Records) -> Iterator[Finding]:
         limit = _bits_per_second(server.get("rate", "")) * copies
         for way in ("up", "down"):
             flows = [i for i, end in enumerate(ends) if (end, directions[i]) == (name, way)]
-            used = float(goodput[flows].sum())
+            used = float(carried[flows].sum())
             if used > FULL * limit and not r.sated[flows].all():
                 which = f"links of {name} are" if copies > 1 else f"link of {name} is"
                 yield Finding(
                     "wire",
-                    f"The wired {which} full: {way}link flows get {rate(used)} of {rate(limit)}, headers not included,"
-                    " and cannot get more, whatever the air allows.",
-                    {"goodput_bps": used, "link_bps": limit},
+                    f"The wired {which} full: {way}link flows carry {rate(used)} of {rate(limit)}, headers not"
+                    " included, and cannot get more, whatever the air allows.",
+                    {"throughput_bps": used, "link_bps": limit},
                     (f"servers.{server['name']}.rate=1 Gb/s",) if limit < 1e9 else (),
                 )
 
@@ -60,7 +62,7 @@ def radio(r: Records) -> Iterator[Finding]:
             f"Transmission attempts that fail because of errors, not collisions: {', '.join(parts)}."
             f" The MAC retries them, and gives up {counted(float(given_up[bad].sum()), 'frame')}{each_run(r)}.",
             {f"errors_{r.stations.names[i]}": float(share[i]) for i in bad},
-            ("wlan.rate_adaptation=minstrel",) if "space" in r.scenario else (),
+            ("wlan.rate_adaptation=minstrel", "wlan.rate_adaptation=minstrel-ht") if "space" in r.scenario else (),
         )
     if "space" not in r.scenario:
         return  # where all stations hear each other, those that rarely send may also collide more often
@@ -68,7 +70,10 @@ def radio(r: Records) -> Iterator[Finding]:
     busy = attempts > 0.02 * attempts.sum()
     if busy.sum() > 1:
         most, least = collisions[busy].max(), collisions[busy].min()
-        if most > 0.1 and most > 2 * least:
+        # Where all hear each other, attempts collide with those of the others: the less a station sends, the more.
+        others = (attempts.sum() - attempts)[busy]
+        alike = max(1.0, float(others[np.argmax(collisions[busy])] / max(others[np.argmin(collisions[busy])], 1)))
+        if most > 0.1 and most > 2 * alike * least:
             names = np.array(r.stations.names)[busy]
             yield Finding(
                 "collisions",

@@ -48,8 +48,10 @@ class Records:
         self.stations = Means(results.stations) if results.stations.rows else None
         self.series = results.series
         self.raw = results.flows
-        scenario = getattr(results, "scenario", None)
-        self.scenario = _parsed(getattr(scenario, "resolved", ""))
+        self.source: object = getattr(results, "scenario", None)
+        self.resolved: str = getattr(self.source, "resolved", "")
+        """The scenario with all defaults, as text; empty if there is none."""
+        self.scenario = _parsed(self.resolved)
         self.sated = self._sated()
         """Whether each flow is known to have got what it asked for."""
         workloads = [self.group("flows", flow).get("workload", "persistent") for flow in self.flows.names]
@@ -87,10 +89,20 @@ class Records:
     def uploads(self, station: str) -> bool:
         """Whether the station is known to have data to send at any time."""
         name = self.group("stations", station).get("name")
-        flows = [flow for flow in self.scenario.get("flows", []) if flow.get("direction", "up") == "up"]
+        groups = [self.group("flows", flow) for flow in self.flows.names]
         return name is not None and any(
-            flow.get("station") in (name, station) and flow.get("workload") == "persistent" for flow in flows
+            group.get("station") in (name, station) and group.get("direction", "up") == "up" and persistent
+            for group, persistent in zip(groups, self.persistent)
         )
+
+    def marks(self, direction: str) -> set[tuple[object, object]]:
+        """Access categories and code points of the persistent flows in a direction, as the scenario has them."""
+        groups = [
+            self.group("flows", flow)
+            for flow, way, persistent in zip(self.flows.names, self.flows.text("direction"), self.persistent)
+            if way == direction and persistent
+        ]
+        return {(group.get("category"), group.get("dscp")) for group in groups}
 
 
 class Means:

@@ -15,6 +15,8 @@ from wifair.words import counted, general
 from .records import STARVED, Finding, Records, chosen, each_run, some
 
 EITHER = "congestion or receive window (not to be told apart here)"
+MORE_OFTEN = 1.2
+"""The access point sends more often than each station if it does so by this factor."""
 
 
 def shares(r: Records) -> Iterator[Finding]:
@@ -118,13 +120,16 @@ def directions(r: Records) -> Iterator[Finding]:
         return
     text += f", {float(f'{max(ratio, 1 / ratio):.2g}'):.15g} times {'less' if ratio > 1 else 'more'}."
     advice: tuple[str, ...] = ()
-    if ratio > 1 and r.stations is not None and "delivered" in r.stations and "ap" in r.stations.names:
-        delivered = r.stations["delivered"]
-        ap = float(delivered[r.stations.names.index("ap")] / delivered.sum())
-        text += (
-            f" The access point delivers {percent(ap)} of all frames: it gets the air no more often than each"
-            f" station, and all downloads and the ACKs of all uploads have to share that."
-        )
+    if r.marks("up") != r.marks("down"):
+        text += " They differ in `category` or `dscp`, and so in priority: not the direction alone decides."
+    elif ratio > 1 and r.stations is not None and "delivered" in r.stations and "ap" in r.stations.names:
+        delivered, attempts = r.stations["delivered"], r.stations["attempts"]
+        which = r.stations.names.index("ap")
+        ap = float(delivered[which] / delivered.sum())
+        often = attempts[which] > MORE_OFTEN * np.delete(attempts, which).max()
+        text += f" The access point delivers {percent(ap)} of all frames"
+        text += ", and" if often else ": it gets the air no more often than each station, and"
+        text += " all downloads and the ACKs of all uploads have to share that."
         figures["access_point_frames"] = ap
         advice = ("ap.scheme.window=b-over-n", "ap.scheme.window=wmax-over-n", "ap.queue.discipline=las")
     yield Finding("up, down", text, figures, advice)
