@@ -118,7 +118,7 @@ pub struct Choice {
 pub struct Variant {
     /// Its name in a file.
     pub name: &'static str,
-    /// What it is; the first line is a summary.
+    /// What it is; it begins with a summary.
     pub doc: String,
     /// Where it comes from: a paper, a standard, a program.
     pub source: Option<&'static str>,
@@ -129,9 +129,13 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The first sentence or line of its description.
-    pub fn summary(&self) -> &str {
-        self.doc.lines().next().unwrap_or_default()
+    /// The first line of its description, to the end of the sentence that this line breaks off.
+    pub fn summary(&self) -> String {
+        let paragraph: Vec<&str> = self.doc.lines().take_while(|line| !line.is_empty()).collect();
+        let text = paragraph.join(" ");
+        let from = paragraph.first().map_or(0, |line| line.len().saturating_sub(1));
+        let end = text[from..].find(". ").map_or(text.len(), |at| from + at + 1);
+        text[..end].to_owned()
     }
 }
 
@@ -399,7 +403,7 @@ impl Shape {
             Self::Choice(choice) => {
                 let object =
                     |fields: &[(&str, &str)]| Json::object(fields.iter().map(|(key, text)| (*key, Json::text(text))));
-                let one = |variant: &Variant| object(&[("const", variant.name), ("description", variant.summary())]);
+                let one = |variant: &Variant| object(&[("const", variant.name), ("description", &variant.summary())]);
                 let mut forms: Vec<Json> = choice.variants.iter().map(one).collect();
                 if choice.variants.iter().any(|variant| variant.name == CLASS) {
                     let about = "A class of yours: module:Class";

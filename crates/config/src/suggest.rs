@@ -3,7 +3,8 @@
 /// The word of `known` nearest to `word`, if it is near enough to be meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: String = word.chars().take(64).collect();
-    let allowed = (word.chars().count() / 3).max(1);
+    let length = word.chars().count();
+    let allowed = (length / 3).max(1).min(length.saturating_sub(1)); // a word has a letter in common with what is meant
     known.into_iter().map(|k| (distance(&word, k), k)).filter(|(d, _)| *d <= allowed).min().map(|(_, k)| k)
 }
 
@@ -90,6 +91,12 @@ mod tests {
         assert_eq!(nearest("cw-max", known), Some("cw_max"));
         assert_eq!(nearest("frequency", known), None);
         assert_eq!(hint("frequency", &known), "one of cw_min, cw_max, slot, retry_limit");
+    }
+
+    #[test]
+    fn a_word_of_one_letter_or_none_resembles_no_other() {
+        assert_eq!(nearest("x", ["a", "ap"]), None);
+        assert_eq!(hint("", &["a", "ap"]), "one of a, ap");
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn collect(table: &Description, path: &str, seen: &mut Vec<Vec<&'static str>>, i
                 items.extend(choice.variants.iter().map(|variant| CatalogueItem {
                     key: full(key.name),
                     name: variant.name,
-                    summary: variant.summary().to_owned(),
+                    summary: variant.summary(),
                     source: variant.source,
                     outline: variant.outline,
                 }));
@@ -56,5 +56,17 @@ fn collect(table: &Description, path: &str, seen: &mut Vec<Vec<&'static str>>, i
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::catalogue;
+
+    #[test]
+    fn descriptions_are_whole_sentences() {
+        let cut: Vec<String> =
+            catalogue().into_iter().map(|item| item.summary).filter(|summary| !summary.ends_with(['.', ')'])).collect();
+        assert_eq!(cut, Vec::<String>::new());
     }
 }
