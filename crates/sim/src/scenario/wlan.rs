@@ -216,7 +216,8 @@ table! {
         /// How senders choose the rate of data frames to each receiver; with `[space]`, or 802.11n and later, where
         /// they choose among the modes up to `mcs` and `streams`.
         pub rate_adaptation: Adaptation = Adaptation::Fixed;
-        /// Whether OFDM frames are protected if there are stations with `dsss_only`.
+        /// Whether OFDM frames are protected if there are stations of 802.11b (`dsss_only`; from 802.11n on,
+        /// `standard`).
         pub use_protection: bool = true;
         /// Rate of the CTS-to-self that precedes OFDM frames to protect them from 802.11b stations; in 802.11g with
         /// `[space]`, or in 2.4 GHz from 802.11n on. If absent, frames that need it are protected at `dsss_basic_rate`

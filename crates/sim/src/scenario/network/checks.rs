@@ -342,6 +342,11 @@ impl Builder<'_> {
                 "no station needs protection: write `protection`, or rts_threshold = \"0 B\" for RTS before all data";
             self.problem("wlan.protect_by_rts", "`protect_by_rts` has no effect", note);
         }
+        let is_older = |group: &Stations| group.standard.is_some_and(|standard| !standard.has_mcs());
+        if !wlan.use_protection && !groups.iter().any(is_older) {
+            let note = "no station is older than 802.11n: leave it out";
+            self.problem("wlan.use_protection", "`use_protection` has no effect", note);
+        }
         if wlan.repeat_cf_end && !wlan.cf_end {
             let note = "there is no CF-End to repeat: write cf_end = true";
             self.problem("wlan.repeat_cf_end", "`repeat_cf_end` has no effect", note);

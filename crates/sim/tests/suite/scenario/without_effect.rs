@@ -127,6 +127,15 @@ fn settings_of_the_channel_that_nothing_uses() {
     is_one_error(&wlan("802.11n", "repeat_cf_end = true"), &[], &["`repeat_cf_end` has no effect", "cf_end = true"]);
     read(&format!("{text}\n[[stations]]\nname = 'old'\nstandard = '802.11b'\n"), &[])
         .unwrap_or_else(|why| panic!("{why}"));
+    is_one_error(&wlan("802.11n", "use_protection = false"), &[], &["`use_protection` has no effect", "leave it out"]);
+    read(
+        &wlan(
+            "802.11n",
+            "band = '2.4 GHz'\nuse_protection = false\n[[stations]]\nname = 'old'\nstandard = '802.11b'\n",
+        ),
+        &[],
+    )
+    .unwrap_or_else(|why| panic!("{why}"));
     is_one_error(&wlan("802.11n", "aggregation.max_ppdu_time = '1 us'"), &[], &["must be from 20 us to 5.484 ms"]);
 }
 
