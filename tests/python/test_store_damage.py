@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import random
+import re
 import shutil
 import sqlite3
 import struct
@@ -201,6 +202,8 @@ def test_a_truncated_store_is_called_truncated(whole: Path, tmp_path: Path, part
     repaired = results(store, "--repair")
     assert repaired.exit_code in (0, 2)
     assert isinstance(repaired.exception, SystemExit | None), repaired.exception
+    if part == 0.999:  # only the last page is missing: SQLite read nothing of such a file
+        assert re.search(r": [1-9]\d* runs?", repaired.output), repaired.output
     if repaired.exit_code == 0:
         verified = results(store, "--verify")
         assert verified.exit_code == 0, repaired.output + verified.output

@@ -96,6 +96,7 @@ def _open(file: Path) -> sqlite3.Connection:
     """Open a database, including its log, exclusively."""
     source = sqlite3.connect(file, timeout=2.0, isolation_level=None)
     source.text_factory = _text
+    source.execute("PRAGMA writable_schema = ON")  # otherwise SQLite reads nothing of a file that is truncated
     try:
         source.execute("PRAGMA locking_mode = EXCLUSIVE")
         source.execute("BEGIN IMMEDIATE")
