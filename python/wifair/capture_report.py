@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from wifair.columns import Columns
 
 MOST_FLOWS = 40
+FEW_UNKNOWN = 0.01
+"""Shares of air time leave out at most this part of the frames."""
 MOST_STATIONS = 20
 NARROW = 15
 """The least width of an endpoint of datagrams."""
@@ -228,10 +230,13 @@ def _stations(capture: Capture) -> list[str]:
 
 
 def air_time(stations: Columns, row: int) -> tuple[str, str]:
-    """Show the air time of a station and its share, if the rate of any of its frames is known."""
-    if stations["frames_without_rate"][row] == stations["attempts"][row]:
+    """Show the air time of a station and its share, as far as the rates of its and of all frames are known."""
+    unknown, frames = stations["frames_without_rate"], stations["attempts"]
+    share = NOTHING if unknown.sum() > FEW_UNKNOWN * frames.sum() else percent(float(stations["airtime_share"][row]))
+    if unknown[row] == frames[row]:
         return NOTHING, NOTHING
-    return time(float(stations["airtime_s"][row])), percent(float(stations["airtime_share"][row]))
+    more = "> " if unknown[row] > FEW_UNKNOWN * frames[row] else ""
+    return more + time(float(stations["airtime_s"][row])), share
 
 
 def unknown_air_time(stations: Columns) -> list[str]:

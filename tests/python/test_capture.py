@@ -447,6 +447,8 @@ def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path)
     name = str(found.stations["name"][0])
     rows = [re.split("  +", line) for line in shown.splitlines() if line.startswith(name)]
     assert rows[0][3:5] == ["-", "-"]
+    (answers,) = [line for line in shown.splitlines() if line.startswith(str(found.stations["name"][1]))]
+    assert "100.0 %" not in answers  # of the air time of all frames, most of which is unknown
     assert rows[1][1:6] == ["-"] * 5  # the mode
     assert float(rows[1][7]) > 2  # MPDUs in each A-MPDU
     found.report(tmp_path / "page.html")

@@ -245,6 +245,7 @@ def test_bad_stores_and_queries(file: Path, grid: Path, tmp_path: Path) -> None:
     same = ("results", grid, "--runs", "--json", "--where")
     assert wifair(*same, "count == 2") == wifair(*same, "count=2")
     assert "no figure `jian`: did you mean `jain_index`?" in wifair("results", grid, "--show", "jian", code=2)[1]
+    assert "did you mean" not in wifair("results", grid, "--show", "nothing", code=2)[1]  # `routing_bytes`, it asked
     assert "no run meets these conditions" in wifair("results", grid, "--where", "count=7", code=2)[1]
     assert "`flows.tcp.cc` is no number" in wifair("results", grid, "--show", "flows.tcp.cc", code=2)[1]
     assert "table `stations` was not kept" in wifair("results", grid, "--table", "stations", code=2)[1]

@@ -105,7 +105,7 @@ def name_of(name: str, known: Sequence[str], what: str) -> str:
     if near:
         raise ValueError(f"{what} `{name}` could be {' or '.join(near)}")
     words = {word: other for other in known for word in (other.partition("_")[0], other.rpartition(".")[2], other)}
-    close = get_close_matches(name, words, n=1)
+    close = get_close_matches(name, words, n=1, cutoff=0.75)
     if close:
         raise ValueError(f"no {what} `{name}`: did you mean `{words[close[0]]}`?")
     shown = ", ".join(known[:MOST_SHOWN]) + (", ..." if len(known) > MOST_SHOWN else "")
