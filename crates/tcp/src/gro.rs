@@ -18,7 +18,7 @@ const LONGEST: u64 = 65_535 - 40;
 const TICK: u32 = 1000;
 
 /// Segments that have arrived but are not yet handed to TCP.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Batch {
     /// The first segment; all but the last have its payload length.
     pub first: Packet,
@@ -26,20 +26,33 @@ pub(crate) struct Batch {
     pub end: u64,
     /// Number of segments.
     pub segments: u32,
-    /// When the batch is handed to TCP.
+    /// When the batch is handed to TCP; [`Time::NEVER`] if it is empty.
     pub until: Time,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { first: Packet::default(), end: 0, segments: 0, until: Time::NEVER }
+    }
 }
 
 impl Batch {
     /// Starts a batch that is handed to TCP after `wait`, or at the end of this instant if that is later.
-    pub fn new(now: Time, wait: Duration, first: &Packet) -> Self {
-        Self { first: *first, end: first.end(), segments: 1, until: now + wait.max(Duration::from_nanos(1)) }
+    pub fn start(&mut self, now: Time, wait: Duration, first: &Packet) {
+        *self = Self { first: *first, end: first.end(), segments: 1, until: now + wait.max(Duration::from_nanos(1)) };
+    }
+
+    /// Forgets the segments.
+    pub const fn clear(&mut self) {
+        self.segments = 0;
+        self.until = Time::NEVER;
     }
 
     /// Adds a segment and returns true if it belongs to the batch. `timestamps` says whether timestamps must match.
     pub fn merge(&mut self, packet: &Packet, timestamps: bool) -> bool {
         let has_full_ones = self.end - self.first.seq == u64::from(self.segments) * u64::from(self.first.payload);
-        let belongs = packet.seq == self.end
+        let belongs = self.segments > 0
+            && packet.seq == self.end
             && has_full_ones
             && packet.payload <= self.first.payload
             && packet.end() - self.first.seq <= LONGEST
@@ -63,7 +76,13 @@ mod tests {
     }
 
     fn batch() -> Batch {
-        Batch::new(Time::ZERO, Duration::ZERO, &segment(0, 1000))
+        started(Time::ZERO, Duration::ZERO, &segment(0, 1000))
+    }
+
+    fn started(now: Time, wait: Duration, first: &Packet) -> Batch {
+        let mut batch = Batch::default();
+        batch.start(now, wait, first);
+        batch
     }
 
     /// Contiguous segments form one batch up to and including the first shorter one; a gap or a longer segment ends it.
@@ -75,7 +94,7 @@ mod tests {
         assert!(batch.merge(&segment(1000, 1000), false) && batch.merge(&segment(2000, 400), false));
         assert_eq!((batch.segments, batch.end), (3, 2400));
         assert!(!batch.merge(&segment(2400, 400), false));
-        let waits = Batch::new(Time::from_nanos(7), Duration::from_micros(20), &segment(0, 1000));
+        let waits = started(Time::from_nanos(7), Duration::from_micros(20), &segment(0, 1000));
         assert_eq!(waits.until, Time::from_nanos(20_007));
     }
 
@@ -94,7 +113,7 @@ mod tests {
         for mark in [flag::CE, flag::CWR] {
             let marked = Packet { flags: mark, ..segment(1000, 1000) };
             assert!(!batch().merge(&marked, false));
-            let mut other = Batch::new(Time::ZERO, Duration::ZERO, &Packet { flags: mark, ..segment(0, 1000) });
+            let mut other = started(Time::ZERO, Duration::ZERO, &Packet { flags: mark, ..segment(0, 1000) });
             assert!(!other.merge(&segment(1000, 1000), false) && other.merge(&marked, false));
         }
         let later = |ts_val| Packet { ts_val, ..segment(1000, 1000) };

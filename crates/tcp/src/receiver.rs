@@ -61,7 +61,7 @@ pub struct Receiver {
     /// Offset of the FIN; [`u64::MAX`] before it arrives.
     fin: u64,
     duplicates: u64,
-    /// Segments not yet processed (generic receive offload).
+    /// Segments not yet processed, if there is generic receive offload.
     batch: Option<Box<Batch>>,
     /// See [`Receiver::has_timer`].
     has_timer: bool,
@@ -99,7 +99,7 @@ impl Receiver {
             echo: false,
             fin: u64::MAX,
             duplicates: 0,
-            batch: None,
+            batch: config.gro.map(|_| Box::default()),
             has_timer: config.has_timer(),
         }
     }
@@ -156,16 +156,21 @@ impl Receiver {
         };
         if !self.batch.as_mut().is_some_and(|batch| batch.merge(packet, self.config.timestamps)) {
             self.process_batch(now);
-            self.batch = Some(Box::new(Batch::new(now, wait, packet)));
+            if let Some(batch) = &mut self.batch {
+                batch.start(now, wait, packet);
+            }
         }
         true
     }
 
     /// Processes the batch.
     fn process_batch(&mut self, now: Time) {
-        if let Some(batch) = self.batch.take() {
+        let Some(mut batch) = self.batch.take() else { return };
+        if batch.segments > 0 {
             self.take(now, &batch.first, batch.end, batch.segments, true);
+            batch.clear();
         }
+        self.batch = Some(batch);
     }
 
     /// Handles a segment without data, or with a SYN or FIN. Returns whether the segment occupies a place in the
