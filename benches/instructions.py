@@ -27,6 +27,7 @@ SCENARIOS: dict[str, tuple[str, int | None, int]] = {
     "chain of five": ("chain.toml", None, 25),
     "aggregates": ("aggregates.toml", 1472, 25),
     "aggregates of TCP": ("aggregates-tcp.toml", 1460, 25),
+    "the same, down": ("aggregates-tcp-down.toml", 1460, 25),
     "10 Gb/s": ("high_speed.toml", 1460, 10),
 }
 SHORT_S = 5

@@ -247,7 +247,7 @@ impl World {
 
     /// Handles an ACK that has reached the sender. The segment that it releases, if any, reuses its slot in the arena.
     #[inline(never)]
-    fn take_ack(&mut self, id: PacketId) {
+    pub(super) fn take_ack(&mut self, id: PacketId) {
         let packet = &mut self.packets[id];
         let index = packet.flow as usize;
         let connection = &mut self.connections[index];

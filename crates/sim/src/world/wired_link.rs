@@ -307,14 +307,15 @@ impl WiredLink {
         self.let_go(earliest, horizon, id)
     }
 
-    /// If further packets of `size` bytes put on the link at this instant would wait like the last packet, returns when
-    /// the first of them will arrive, the time between arrivals, and how many fit. The caller processes these packets
-    /// immediately if [`WiredLink::next`] is [`Time::NEVER`], or calls [`WiredLink::enqueue_arrival`] for each; then it
-    /// must call [`WiredLink::send_together`] with their number.
+    /// If packets of `size` bytes put on the link at `now` would wait like the last packet, returns when the first of
+    /// them will arrive, the time between arrivals, and how many fit. The caller processes these packets immediately if
+    /// [`WiredLink::next`] is [`Time::NEVER`], or calls [`WiredLink::enqueue_arrival`] for each; then it must call
+    /// [`WiredLink::send_together`] with their number.
     #[inline]
-    pub(super) fn alike(&self, size: u16) -> Option<(Time, Duration, u64)> {
+    pub(super) fn alike(&self, now: Time, size: u16) -> Option<(Time, Duration, u64)> {
         let ServiceOrder::Arrival(WaitingRuns { room, last, .. }) = &self.order else { return None };
-        let waits = last.count > 0 && last.end == self.free_at && last.size == size && !room.may_mark();
+        let is_behind = last.count > 0 && last.end == self.free_at && last.size == size;
+        let waits = is_behind && now < self.free_at && !room.may_mark();
         waits.then(|| (self.free_at + last.air + self.delay, last.air, room.fits_together(size)))
     }
 

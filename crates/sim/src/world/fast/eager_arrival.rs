@@ -4,18 +4,19 @@
 //! The arrival time of a packet is known when it is put on a link. Suppose the link ends at the packet's receiver, and
 //! the receiver's answers leave by a link that nothing else enters. Then it makes no difference whether the packet is
 //! processed at its arrival time or immediately, because the answer is put on its link with the correct time either
-//! way. So the packet is processed immediately, without an event: a datagram is counted when it is sent, and a segment
-//! is turned into its ACK.
+//! way. So the packet is processed immediately, without an event: a datagram is counted when it is sent, a segment is
+//! turned into its ACK, and an ACK into the segments that it releases.
 //!
 //! The shortcut applies only to arrivals before the next task of the applications, before the end of the run, when
-//! results may be read, and, if receivers have timers (delayed ACKs, receive offload), before the next timer. Other
-//! packets stay on the link. They arrive by events, or are processed early when the next packet is put on the link or
-//! arrives.
+//! results may be read, and, if the ends have timers (retransmission, delayed ACKs, receive offload), before the next
+//! timer. Other packets stay on the link. They arrive by events, or are processed early when the next packet is put on
+//! the link or arrives.
 
 use wifair_engine::Timers;
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{Duration, Time};
 
+use crate::world::fast::trains::send_released;
 use crate::world::flow::{Ends, Flow};
 use crate::world::plan::{Hop, TransportPlan, WorkloadPlan, path_from};
 use crate::world::wired_link::{Departure, EagerArrival};
@@ -47,13 +48,11 @@ impl World {
     pub(in crate::world) fn find_eager_links(&mut self) {
         let mut origins: Vec<Option<LinkOrigin>> = vec![None; self.links.len()];
         for flow in &self.flows {
-            let (forward, reverse) = (path_from(&self.hops, flow.forward), path_from(&self.hops, flow.reverse));
-            let answered = match forward {
-                [.., Hop::Wired(last), Hop::End] => LinkOrigin::Answers(*last),
-                _ => LinkOrigin::Other,
-            };
-            let reverse = if is_one_way(flow) { &[] } else { reverse };
-            for (path, first) in [(forward, LinkOrigin::Other), (reverse, answered)] {
+            for [path, opposite] in paths_of(&self.hops, flow) {
+                let first = match opposite {
+                    [.., Hop::Wired(last), Hop::End] if !is_one_way(flow) => LinkOrigin::Answers(*last),
+                    _ => LinkOrigin::Other,
+                };
                 let origin = std::iter::once(first).chain(std::iter::repeat(LinkOrigin::Other));
                 for (hop, origin) in path.iter().zip(origin) {
                     if let Hop::Wired(link) = hop {
@@ -73,25 +72,31 @@ impl World {
             .map(|link| if link.has_gate() { EagerArrival::Never } else { EagerArrival::Always })
             .collect();
         for flow in &self.flows {
-            let (forward, reverse) = (path_from(&self.hops, flow.forward), path_from(&self.hops, flow.reverse));
-            for hops in forward.windows(2) {
-                let Hop::Wired(link) = hops[0] else { continue };
-                let place = &mut eager_arrival[link as usize];
-                let kind = if hops[1] == Hop::End {
-                    self.kind_of_end(flow, link, reverse[0], &origins)
-                } else {
-                    EagerArrival::Never
-                };
-                *place = match (*place, kind) {
-                    (EagerArrival::Never, _) | (_, EagerArrival::Never) => EagerArrival::Never,
-                    (EagerArrival::Always, EagerArrival::Always) => EagerArrival::Always,
-                    _ => EagerArrival::BeforeTimers,
-                };
+            for [path, opposite] in paths_of(&self.hops, flow) {
+                let is_forward = std::ptr::eq(path, path_from(&self.hops, flow.forward));
+                for hops in path.windows(2) {
+                    let Hop::Wired(link) = hops[0] else { continue };
+                    let place = &mut eager_arrival[link as usize];
+                    let kind = if hops[1] == Hop::End {
+                        self.kind_of_end(flow, is_forward, link, opposite[0], &origins)
+                    } else {
+                        EagerArrival::Never
+                    };
+                    *place = match (*place, kind) {
+                        (EagerArrival::Never, _) | (_, EagerArrival::Never) => EagerArrival::Never,
+                        (EagerArrival::Always, EagerArrival::Always) => EagerArrival::Always,
+                        _ => EagerArrival::BeforeTimers,
+                    };
+                }
             }
-            if !is_one_way(flow) {
-                let wires =
-                    reverse.iter().filter_map(|hop| if let Hop::Wired(link) = hop { Some(*link) } else { None });
-                wires.for_each(|link| eager_arrival[link as usize] = EagerArrival::Never);
+        }
+        // Between two ends that are connected by wires alone, segments arrive early, and their ACKs do not.
+        for flow in &self.flows {
+            if let ([Hop::Wired(to), Hop::End], [Hop::Wired(back), Hop::End]) =
+                (path_from(&self.hops, flow.forward), path_from(&self.hops, flow.reverse))
+                && eager_arrival[*to as usize] != EagerArrival::Never
+            {
+                eager_arrival[*back as usize] = EagerArrival::Never;
             }
         }
         for (link, eager_arrival) in eager_arrival.into_iter().enumerate() {
@@ -117,17 +122,25 @@ impl World {
             && self.channels[usize::from(channel)].can_expect(from)
     }
 
-    /// Whether packets of a flow that end at the far end of `link`, with responses by `answer`, may be processed early.
-    fn kind_of_end(&self, flow: &Flow, link: u32, answer: Hop, origins: &[Option<LinkOrigin>]) -> EagerArrival {
-        let waits = match &flow.transport {
+    /// Whether packets on the forward or reverse path of a flow, which ends at the far end of `link`, may be processed
+    /// early; answers leave by `answer`.
+    fn kind_of_end(
+        &self,
+        flow: &Flow,
+        is_forward: bool,
+        link: u32,
+        answer: Hop,
+        origins: &[Option<LinkOrigin>],
+    ) -> EagerArrival {
+        let has_timer = match &flow.transport {
             _ if flow.workload.opens_fresh_connections() => return EagerArrival::Never,
-            TransportPlan::Udp { .. } => return EagerArrival::Always,
-            TransportPlan::Ping { .. } => return EagerArrival::Never,
-            TransportPlan::Tcp { receiver, .. } => receiver.has_timer(),
+            TransportPlan::Udp { .. } if is_forward => return EagerArrival::Always,
+            TransportPlan::Udp { .. } | TransportPlan::Ping { .. } => return EagerArrival::Never,
+            TransportPlan::Tcp { receiver, .. } => !is_forward || receiver.has_timer(),
         };
         let Hop::Wired(back) = answer else { return EagerArrival::Never };
         let is_alone = origins[back as usize] == Some(LinkOrigin::Answers(link));
-        match waits {
+        match has_timer {
             _ if !is_alone || self.links[back as usize].has_gate() => EagerArrival::Never,
             true => EagerArrival::BeforeTimers,
             false => EagerArrival::Always,
@@ -153,16 +166,14 @@ impl World {
     pub(in crate::world) fn arrive_eagerly(&mut self, id: PacketId, time: Time) {
         self.events += 1;
         if self.packets[id].kind == Kind::Udp {
-            self.datagram_arrives_eagerly(id, time);
-        } else {
-            self.segment_arrives_eagerly(id, time);
+            return self.datagram_arrives_eagerly(id, time);
         }
-    }
-
-    #[inline(always)]
-    fn segment_arrives_eagerly(&mut self, id: PacketId, time: Time) {
         let now = std::mem::replace(&mut self.now, time);
-        self.take_segment(id);
+        if self.packets[id].kind == Kind::Data {
+            self.take_segment(id);
+        } else {
+            self.take_ack(id);
+        }
         self.now = now;
     }
 
@@ -201,7 +212,7 @@ impl World {
             connection.counters.arrive(packet.payload);
             owner.record_delay(time - packet.sent_at());
             if wire.next() == Time::NEVER
-                && let Some((mut time, air, most)) = wire.alike(size)
+                && let Some((mut time, air, most)) = wire.alike(*now, size)
             {
                 let next = channel.passed_up();
                 let next = &next[..next.len().min(usize::try_from(most).unwrap_or(usize::MAX))];
@@ -298,7 +309,7 @@ impl World {
         true
     }
 
-    /// Processes packets that are already on a wired link, as far as allowed. If receivers have timers and a packet
+    /// Processes packets that are already on a wired link, as far as allowed. If the ends have timers and a packet
     /// should have arrived before now, a timer might have been due before now as well; [`Self::catch_up_links`] handles
     /// that case.
     pub(in crate::world) fn arrive_all_eagerly(&mut self, link: usize) {
@@ -316,9 +327,79 @@ impl World {
             let Some((time, id)) = place.take_arrived(horizon) else { return place.look() };
             let Packet { flow, kind, .. } = self.packets[id];
             self.arrive_eagerly(id, time);
-            if kind == Kind::Data {
-                self.segments_arrive(link, flow);
+            match kind {
+                Kind::Data => self.segments_arrive(link, flow),
+                Kind::Ack => self.acks_arrive_by_wire(link, flow),
+                _ => {}
             }
+        }
+    }
+
+    /// Delivers ACKs of one connection that follow another on a wired link, as far as they may be processed now.
+    fn acks_arrive_by_wire(&mut self, link: usize, flow: u32) {
+        let index = flow as usize;
+        let connection = &mut self.connections[index];
+        let (forward, counters) = (connection.forward, &mut connection.counters);
+        let (Ends::Tcp { sender, .. }, Hop::Wired(answers)) = (&mut connection.ends, self.hops[forward as usize])
+        else {
+            return;
+        };
+        let answers = answers as usize;
+        let Ok([wire, line]) = self.links.get_disjoint_mut([link, answers]) else { return };
+        if connection.sessions.is_some() || line.leads_to_ap() {
+            return;
+        }
+        let (packets, rtts) = (&mut self.packets, &mut self.flows[connection.flow as usize].rtt);
+        let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
+        let (mut is_noteworthy, mut count) = (false, 0);
+        for &(time, id) in wire.under_way() {
+            let ack = &packets[id];
+            let is_alike = (ack.flow, ack.kind) == (flow, Kind::Ack);
+            if !is_alike || time >= horizon || time >= sender.deadline() {
+                break;
+            }
+            count += 1;
+            let train = sender.on_acks(time, std::iter::once(ack), |rtt, times| rtts.add_repeated(rtt, times));
+            if train.acks == 0 {
+                sender.on_packet(time, ack);
+                if let Some(rtt) = sender.rtt_sample() {
+                    rtts.add(rtt);
+                }
+            }
+            let mut free = Some(id);
+            send_released(sender, time, train.segments, |mut segment, segments| {
+                segment.hop = forward;
+                counters.data_sent += segments;
+                let has_next = line.next() < Time::NEVER;
+                let behind = line.alike(time, segment.size).filter(|(_, _, most)| has_next && segments <= *most);
+                for position in 0..segments {
+                    let id = free.take().unwrap_or_else(|| packets.add().0);
+                    packets[id] = segment;
+                    segment.seq += u64::from(segment.payload);
+                    if let Some((first, air, _)) = behind {
+                        line.enqueue_arrival(first + air * position, id);
+                    } else {
+                        let departure = line.send(time, Time::ZERO, Time::ZERO, id, packets, &mut self.dropped);
+                        is_noteworthy |= departure == Departure::Noteworthy;
+                    }
+                }
+                if let (Some(_), Ok(count)) = (behind, u32::try_from(segments)) {
+                    line.send_together(count, segment.size);
+                }
+            });
+            if let Some(id) = free {
+                packets.release(id);
+            }
+            connection.cwnd.set(time, sender.cwnd());
+        }
+        counters.acks_arrived += count as u64;
+        wire.let_arrive(count);
+        self.events += count as u64;
+        if self.timers.set(2 * index, sender.deadline()) {
+            self.update_next_timer();
+        }
+        if is_noteworthy {
+            self.update_link(answers);
         }
     }
 
@@ -372,6 +453,13 @@ impl World {
             self.now = now;
         }
     }
+}
+
+/// The paths used by a flow, each with the opposite one.
+fn paths_of<'a>(hops: &'a [Hop], flow: &Flow) -> impl Iterator<Item = [&'a [Hop]; 2]> {
+    let (forward, reverse) = (path_from(hops, flow.forward), path_from(hops, flow.reverse));
+    let count = if is_one_way(flow) { 1 } else { 2 };
+    [[forward, reverse], [reverse, forward]].into_iter().take(count)
 }
 
 /// Whether nothing ever uses the reverse path of a flow.

@@ -6,6 +6,7 @@
 //! one step; so do the segments released by the ACKs of one PPDU.
 
 use wifair_packet::{Packet, PacketId};
+use wifair_tcp::Sender;
 use wifair_units::Time;
 
 use crate::world::flow::Ends;
@@ -62,7 +63,7 @@ impl World {
         self.forward(first);
         let index = link as usize;
         let (wire, channel) = (&mut self.links[index], &mut self.channels[channel]);
-        let Some((first, air, most)) = wire.alike(size) else { return };
+        let Some((first, air, most)) = wire.alike(self.now, size) else { return };
         if self.now >= self.next_events.earliest().min(self.until) {
             return;
         }
@@ -116,31 +117,17 @@ impl World {
                 train.acks = 1;
             }
             let mut free = behind[..train.acks].iter().map(|(_, id)| *id);
-            let (mut segment, mut segments) = (Packet::default(), train.segments);
-            if segments > 0 {
-                segment = sender.first_released(now, segments);
-            }
-            loop {
+            send_released(sender, now, train.segments, |mut segment, segments| {
                 segment.hop = forward;
-                segment.set_sent_at(now);
                 counters.data_sent += segments;
-                kept.is_mixed |= segments > 0 && segment.size != kept.size;
+                kept.is_mixed |= segment.size != kept.size;
                 for _ in 0..segments {
                     let id = free.next().unwrap_or_else(|| packets.add().0);
                     packets[id] = segment;
                     kept.packets.push(id);
                     segment.seq += u64::from(segment.payload);
                 }
-                if sender.is_running() {
-                    segments = sender.write_all(now, &mut segment);
-                } else if !sender.is_held()
-                    && let Some(next) = sender.poll(now)
-                {
-                    (segment, segments) = (next, 1);
-                } else {
-                    break;
-                }
-            }
+            });
             free.for_each(|id| packets.release(id));
             count += train.acks;
             if self.timers.set(2 * index, sender.deadline()) {
@@ -244,6 +231,31 @@ impl World {
     pub(in crate::world) fn arrive_behind(&mut self, link: usize) {
         if self.links[link].eager_arrival() != EagerArrival::Never && !self.lazy_links.is_on {
             self.arrive_all_eagerly(link);
+        }
+    }
+}
+
+/// Passes all segments that a sender may send now to `send`: the first of each run that differs in its offset alone,
+/// with their number. ACKs have [released](Sender::on_acks) the first `segments`.
+#[inline(always)]
+pub(super) fn send_released(sender: &mut Sender, now: Time, segments: u64, mut send: impl FnMut(Packet, u64)) {
+    let (mut segment, mut segments) = (Packet::default(), segments);
+    if segments > 0 {
+        segment = sender.first_released(now, segments);
+    }
+    loop {
+        if segments > 0 {
+            segment.set_sent_at(now);
+            send(segment, segments);
+        }
+        if sender.is_running() {
+            segments = sender.write_all(now, &mut segment);
+        } else if !sender.is_held()
+            && let Some(next) = sender.poll(now)
+        {
+            (segment, segments) = (next, 1);
+        } else {
+            return;
         }
     }
 }
