@@ -19,15 +19,16 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RECORD = HERE / "instructions.json"
 TOLERANCE = 0.05
-# Scenario, the payload of a packet where these are counted instead of frames, and the simulated seconds of the longer
-# run. A second of 10 Gb/s has some 300,000 packets.
-SCENARIOS: dict[str, tuple[str, int | None, int]] = {
+# Scenario, the payload of a packet where these are counted instead of frames, the simulated seconds of the longer run,
+# and keys to set. A second of 10 Gb/s has some 300,000 packets.
+SCENARIOS: dict[str, tuple[str, int | None, int, *tuple[str, ...]]] = {
     "eight uploads": ("uploads.toml", None, 25),
     "twenty saturated": ("saturated.toml", None, 25),
     "chain of five": ("chain.toml", None, 25),
     "aggregates": ("aggregates.toml", 1472, 25),
     "aggregates of TCP": ("aggregates-tcp.toml", 1460, 25),
-    "the same, down": ("aggregates-tcp-down.toml", 1460, 25),
+    "downloads": ("aggregates-tcp-down.toml", 1460, 25),
+    "downloads, GRO": ("aggregates-tcp-down.toml", 1460, 25, "tcp.gro=true"),
     "10 Gb/s": ("high_speed.toml", 1460, 10),
 }
 SHORT_S = 5
@@ -66,9 +67,9 @@ def count(program: str, file: str, duration_s: float, payload: int | None, *chan
     return instructions, int(frames[1]) / (payload or 1)
 
 
-def per_frame(program: str, file: str, payload: int | None, long_s: int) -> float:
+def per_frame(program: str, file: str, payload: int | None, long_s: int, *changes: str) -> float:
     """Instructions a frame or packet, without those of the start."""
-    (short, few), (long, many) = count(program, file, SHORT_S, payload), count(program, file, long_s, payload)
+    (short, few), (long, many) = (count(program, file, end_s, payload, *changes) for end_s in (SHORT_S, long_s))
     return (long - short) / (many - few)
 
 

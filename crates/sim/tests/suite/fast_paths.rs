@@ -22,6 +22,8 @@ struct Flow {
 struct Cell {
     stations: u32,
     delay_ms: u32,
+    /// Further keys of the server.
+    wire: &'static str,
     flows: Vec<Flow>,
 }
 
@@ -60,8 +62,8 @@ impl Layout {
         }
         for (number, cell) in (1..).zip(&self.cells) {
             let ap = if count > 1 { format!("ap{number}") } else { "ap".to_owned() };
-            let Cell { stations, delay_ms, .. } = cell;
-            let server = format!("[[servers]]\nname = 's{number}x'\nat = '{ap}'\ndelay = '{delay_ms} ms'");
+            let Cell { stations, delay_ms, wire, .. } = cell;
+            let server = format!("[[servers]]\nname = 's{number}x'\nat = '{ap}'\ndelay = '{delay_ms} ms'\n{wire}");
             line(&mut text, &server);
             line(&mut text, &format!("[[stations]]\nname = 'sta{number}x'\ncount = {stations}\nap = '{ap}'"));
             for (index, flow) in cell.flows.iter().enumerate() {
@@ -85,6 +87,9 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "tcp.delayed_ack = true",
         "tcp.gro = true\ntcp.delayed_ack = true",
         "tcp.gro = true\ntcp.delayed_ack = false",
+        "tcp.stack = 'modern'\ntcp.gro = true\ntcp.gro_flush_timeout = '1 ms'",
+        "tcp.stack = 'modern'\ntcp.pacing = true\nstart = '700 ms'\nstop = '1900 ms'",
+        "tcp.cc = 'westwood'\nstart_spread = '1 s'\nstop = '2 s'",
         "tcp.sack = true\ntcp.recovery = 'sack'\ntcp.delayed_ack = false\ntcp.sack_compression = '1 ms'",
         "transport = 'udp'\nudp.rate = '20 Mb/s'",
         "transport = 'udp'\nudp.rate = '20 Mb/s'\nudp.jitter = 0.3",
@@ -94,8 +99,9 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "workload = 'periodic'\nperiodic.length = '20 kB'\nperiodic.period = '300 ms'",
     ];
     let flow = (any::<bool>(), select(kinds.to_vec())).prop_map(|(down, kind)| Flow { down, kind });
-    let cell = (1_u32..5, select(vec![0_u32, 1, 5, 20]), prop::collection::vec(flow, 1..3))
-        .prop_map(|(stations, delay_ms, flows)| Cell { stations, delay_ms, flows });
+    let wires = vec!["", "", "rate = '20 Mb/s'", "rate = '1 Gb/s'", "rate = '10 Mb/s'\nqueue.limit = '5 packets'"];
+    let cell = (1_u32..5, select(vec![0_u32, 1, 5, 20, 150]), select(wires), prop::collection::vec(flow, 1..3))
+        .prop_map(|(stations, delay_ms, wire, flows)| Cell { stations, delay_ms, wire, flows });
     let wlan = prop::sample::subsequence(
         vec!["rts_threshold = '500 B'", "data_error = 0.05", "control_error = 0.01", "eifs = 'after-collision'"],
         0..3,

@@ -324,33 +324,38 @@ impl World {
                 return place.look();
             }
             let horizon = place.eager_arrival().horizon(self.horizon, &self.timers);
-            let Some((time, id)) = place.take_arrived(horizon) else { return place.look() };
+            let Some(&(time, id)) = place.under_way().first().filter(|(time, _)| *time < horizon) else {
+                return place.look();
+            };
             let Packet { flow, kind, .. } = self.packets[id];
-            self.arrive_eagerly(id, time);
-            match kind {
-                Kind::Data => self.segments_arrive(link, flow),
-                Kind::Ack => self.acks_arrive_by_wire(link, flow),
-                _ => {}
+            let are_taken = match kind {
+                Kind::Data => self.segments_arrive(link, flow, horizon),
+                Kind::Ack => self.acks_arrive_by_wire(link, flow, horizon),
+                _ => false,
+            };
+            if !are_taken {
+                self.links[link].let_arrive(1);
+                self.arrive_eagerly(id, time);
             }
         }
     }
 
-    /// Delivers ACKs of one connection that follow another on a wired link, as far as they may be processed now.
-    fn acks_arrive_by_wire(&mut self, link: usize, flow: u32) {
+    /// Delivers ACKs of one connection that are next on a wired link and arrive before `horizon`, as far as they may be
+    /// processed now. Returns false if none is.
+    fn acks_arrive_by_wire(&mut self, link: usize, flow: u32, horizon: Time) -> bool {
         let index = flow as usize;
         let connection = &mut self.connections[index];
         let (forward, counters) = (connection.forward, &mut connection.counters);
         let (Ends::Tcp { sender, .. }, Hop::Wired(answers)) = (&mut connection.ends, self.hops[forward as usize])
         else {
-            return;
+            return false;
         };
         let answers = answers as usize;
-        let Ok([wire, line]) = self.links.get_disjoint_mut([link, answers]) else { return };
+        let Ok([wire, line]) = self.links.get_disjoint_mut([link, answers]) else { return false };
         if connection.sessions.is_some() || line.leads_to_ap() {
-            return;
+            return false;
         }
         let (packets, rtts) = (&mut self.packets, &mut self.flows[connection.flow as usize].rtt);
-        let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
         let (mut is_noteworthy, mut count) = (false, 0);
         for &(time, id) in wire.under_way() {
             let ack = &packets[id];
@@ -392,6 +397,9 @@ impl World {
             }
             connection.cwnd.set(time, sender.cwnd());
         }
+        if count == 0 {
+            return false;
+        }
         counters.acks_arrived += count as u64;
         wire.let_arrive(count);
         self.events += count as u64;
@@ -401,24 +409,25 @@ impl World {
         if is_noteworthy {
             self.update_link(answers);
         }
+        true
     }
 
-    /// Delivers segments of one connection that follow another on a wired link, as far as they may be processed now.
-    fn segments_arrive(&mut self, link: usize, flow: u32) {
+    /// Delivers segments of one connection that are next on a wired link and arrive before `horizon`, as far as they may
+    /// be processed now. Returns false if none is.
+    fn segments_arrive(&mut self, link: usize, flow: u32, horizon: Time) -> bool {
         let index = flow as usize;
         let connection = &mut self.connections[index];
         let (back, counters) = (connection.reverse, &mut connection.counters);
         let (Ends::Tcp { receiver, .. }, Hop::Wired(answers)) = (&mut connection.ends, self.hops[back as usize]) else {
-            return;
+            return false;
         };
         let answers = answers as usize;
-        let Ok([wire, line]) = self.links.get_disjoint_mut([link, answers]) else { return };
+        let Ok([wire, line]) = self.links.get_disjoint_mut([link, answers]) else { return false };
         if connection.sessions.is_some() || line.eager_arrival() != EagerArrival::Never || line.leads_to_ap() {
-            return;
+            return false;
         }
         let (packets, one_way) = (&mut self.packets, &mut self.flows[connection.flow as usize].one_way);
         let (mut is_noteworthy, mut count, mut more) = (false, 0, None);
-        let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
         for &(time, id) in wire.under_way() {
             let packet = &mut packets[id];
             let is_alike = (packet.flow, packet.kind) == (flow, Kind::Data);
@@ -439,6 +448,9 @@ impl World {
                 packets.release(id);
             }
         }
+        if count == 0 {
+            return false;
+        }
         wire.let_arrive(count);
         self.events += count as u64;
         if receiver.has_timer() && self.timers.set(2 * index + 1, receiver.deadline()) {
@@ -452,6 +464,7 @@ impl World {
             self.acknowledge(index);
             self.now = now;
         }
+        true
     }
 }
 

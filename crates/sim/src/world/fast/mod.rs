@@ -174,8 +174,10 @@ impl World {
                     let Packet { hop, flow, kind, .. } = self.packets[id];
                     self.packets[id].hop += 1;
                     self.arrive_from_air(id, channel);
-                    if kind == Kind::Ack {
-                        self.acks_arrive(channel, hop, flow);
+                    match kind {
+                        Kind::Ack => self.acks_arrive(channel, hop, flow),
+                        Kind::Data => self.segments_arrive_from_air(channel, hop, flow),
+                        _ => {}
                     }
                 }
                 _ => self.forward(id),

@@ -7,7 +7,7 @@
 
 use wifair_packet::{Packet, PacketId};
 use wifair_tcp::Sender;
-use wifair_units::Time;
+use wifair_units::{Duration, Time};
 
 use crate::world::flow::Ends;
 use crate::world::plan::Hop;
@@ -140,6 +140,55 @@ impl World {
         counters.acks_arrived += count as u64;
         self.events += count as u64;
         connection.cwnd.set(now, sender.cwnd());
+    }
+
+    /// Delivers the segments that are passed up to a receiver behind another one, up to the first whose ACK cannot join
+    /// the queue that the last packet has joined.
+    pub(in crate::world) fn segments_arrive_from_air(&mut self, channel: usize, hop: u32, flow: u32) {
+        let index = flow as usize;
+        let connection = &mut self.connections[index];
+        let Ends::Tcp { receiver, .. } = &mut connection.ends else { return };
+        if connection.sessions.is_some() {
+            return;
+        }
+        let (back, now) = (connection.reverse, self.now);
+        let (channel, kept, packets) = (&mut self.channels[channel], &mut self.kept, &mut self.packets);
+        let (counters, one_way) = (&mut connection.counters, &mut self.flows[connection.flow as usize].one_way);
+        let (behind, leads) = (channel.passed_up(), channel.passed_up_leads());
+        let bound = self.next_events.earliest().min(self.until);
+        let (mut count, mut more, mut left) = (0, false, None);
+        for (_, id) in behind {
+            let packet = &mut packets[*id];
+            let is_alike = (packet.hop, packet.flow) == (hop, flow);
+            if !is_alike || now >= bound.min(receiver.deadline()) || more || left.is_some() {
+                break;
+            }
+            let lead = leads.get(count).copied().unwrap_or(Duration::ZERO);
+            count += 1;
+            counters.arrive(packet.payload);
+            one_way.add(now - lead - packet.sent_at());
+            receiver.on_packet(now, packet);
+            if receiver.is_due() {
+                counters.acks_sent += 1;
+                more = receiver.write(now, packet);
+                packet.hop = back;
+                left = (!kept.take(*id, packet)).then_some(*id);
+            } else {
+                packets.release(*id);
+            }
+        }
+        channel.skip_passed_up(count);
+        self.events += count as u64;
+        if count > 0 && receiver.has_timer() {
+            let deadline = receiver.deadline();
+            self.set_timer(2 * index + 1, deadline);
+        }
+        if let Some(id) = left {
+            self.launch(id, back);
+        }
+        if more {
+            self.acknowledge(index);
+        }
     }
 
     /// A packet has arrived at a station over a wired link: the packets behind it that arrive before anything else is
