@@ -165,11 +165,9 @@ impl Receiver {
 
     /// Processes the batch.
     fn process_batch(&mut self, now: Time) {
-        let Some(mut batch) = self.batch.take() else { return };
-        if batch.segments > 0 {
-            self.take(now, &batch.first, batch.end, batch.segments, true);
-            batch.clear();
-        }
+        let Some(mut batch) = self.batch.take_if(|batch| batch.segments > 0) else { return };
+        self.take(now, &batch.first, batch.end, batch.segments, true);
+        batch.clear();
         self.batch = Some(batch);
     }
 
@@ -410,10 +408,7 @@ impl Receiver {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> Time {
-        match &self.batch {
-            Some(batch) => self.ack_at.min(batch.until),
-            None => self.ack_at,
-        }
+        self.batch.as_ref().map_or(self.ack_at, |batch| self.ack_at.min(batch.until))
     }
 
     /// Runs the timers that have expired; [`Receiver::deadline`] need not have passed.

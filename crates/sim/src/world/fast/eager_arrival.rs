@@ -412,8 +412,8 @@ impl World {
         true
     }
 
-    /// Delivers segments of one connection that are next on a wired link and arrive before `horizon`, as far as they may
-    /// be processed now. Returns false if none is.
+    /// Delivers segments of one connection that are next on a wired link and arrive before `horizon`, as far as they
+    /// may be processed now. Returns false if none is.
     fn segments_arrive(&mut self, link: usize, flow: u32, horizon: Time) -> bool {
         let index = flow as usize;
         let connection = &mut self.connections[index];
