@@ -9,7 +9,7 @@
 //! Starvation is defined as for simulated runs (`wifair_metrics::starved`): a flow starves if it gets less than a tenth
 //! of its max-min fair share of what all flows got, or of the fair share that is given. A flow counts as having asked
 //! only for what it got if its application limited it for longer than everything else, or if it ended with everything
-//! acknowledged while others continued. Every other flow asked for more.
+//! acknowledged while others continued, or without having waited for an ACK. Every other flow asked for more.
 //!
 //! In a simulated run, a flow got the bytes that its receiver could hand to the application. A capture gives a lower
 //! bound, the acknowledged bytes, and an upper bound, the bytes without a hole before them. Data in an 802.11 frame has
@@ -62,7 +62,7 @@ pub struct CapturedFlow {
     /// Whether another capture point could judge this otherwise.
     pub near_threshold: bool,
     /// Whether it had no more to send: its application limited it for longer than everything else, or it ended while
-    /// others continued.
+    /// others continued, or without having waited for an ACK.
     pub modest: bool,
     /// Whether the capture leaves open if it had more to send; it is then treated as if it had.
     pub unsure: bool,
@@ -187,7 +187,10 @@ impl Analysis {
                 bytes_in_bins.resize(length.max(bytes_in_bins.len()), 0);
                 let bins = (side.bins.first, side.bins.first + bytes_in_bins.len() - 1);
                 let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
-                let finished = side.fins > 0 && side.scoreboard.outstanding() == 0 && side.last_data < others_go_on;
+                // What leaves before the first ACK, once, with a FIN: a flow that wanted more would have sent it later.
+                let at_once = side.initial_bytes == side.unique_bytes && side.again_packets == 0;
+                let finished =
+                    side.fins > 0 && side.scoreboard.outstanding() == 0 && (at_once || side.last_data < others_go_on);
                 let modest = finished || side.limits.application_dominates();
                 // Time that the capture does not explain: waits without visible cause, and the silence at the end.
                 let silence = if side.scoreboard.outstanding() > 0 { 0 } else { until.saturating_sub(side.last_data) };

@@ -111,3 +111,23 @@ fn a_repeated_answer_counts_like_a_single_one() {
         }
     }
 }
+
+/// A transfer of three segments and a FIN, all sent before the first ACK, had no more to send, even if it comes in the
+/// last second, in which a flow that wanted more may have been stopped, as one that sent them one by one.
+#[test]
+fn a_transfer_that_left_at_once_had_no_more_to_send() {
+    let [client, server] = ends(false);
+    for at_once in [true, false] {
+        let small = upload(40_001, 3, 3).into_iter().map(|(at, tcp)| {
+            let hurried = at_once && at > 10 * MS && tcp.payload > 0;
+            (if hurried { 10 * MS + u64::from(tcp.seq) } else { at } + 1_000 * MS, tcp)
+        });
+        let from = Endpoint { port: 40_001, ..client };
+        let fin = Tcp { seq: 3_001, ack: 1, flags: flag::ACK | flag::FIN, ..Tcp::between(from, server) };
+        let last = Tcp { seq: 1, ack: 3_002, flags: flag::ACK, window: 60_000, ..Tcp::between(server, from) };
+        let ends = [(1_040 * MS, fin), (1_042 * MS, last)];
+        let steps = upload(40_000, 120, 120).into_iter().chain(small).chain(ends).collect();
+        let flows = fairness(steps, Wrap::Ethernet, AnalysisOptions::default()).flows;
+        assert_eq!((flows[1].modest, flows[1].bytes), (at_once, 3_000));
+    }
+}
