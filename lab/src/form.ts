@@ -326,7 +326,8 @@ export class Form {
     return el(
       "div",
       { class: "row", "data-path": path },
-      el("label", { for: id, title: say(schema) }, title.replace(/_/g, " ").replace(/\./g, " ")),
+      // Words instead of keys; names in quotation marks stay as they are.
+      el("label", { for: id, title: say(schema) }, title.replace(/[_.](?![^“]*”)/g, " ")),
       made.node,
     );
   }

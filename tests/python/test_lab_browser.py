@@ -104,6 +104,18 @@ def test_a_control_the_text_and_the_run_follow_each_other(opened: Callable[..., 
     assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_names_are_shown_as_they_are(opened: Callable[..., Opened], lab: LabServer) -> None:
+    """A flow `up_fast` was called `up fast` above its controls."""
+    page = opened(lab.url)
+    text = page.page.locator("#toml").input_value()
+    page.page.locator("#toml").fill(text.replace('name = "up"', 'name = "up_fast"', 1))
+    page.page.wait_for_timeout(300)
+    page.settle()
+    labels = page.page.locator("#main-controls label").all_inner_texts()
+    assert any("“up_fast”" in label for label in labels), labels
+    assert any("queue discipline" in label for label in labels), labels
+
+
 def test_text_typed_during_a_run_is_kept(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     page.page.evaluate("""async () => {
