@@ -146,7 +146,16 @@ impl Document {
             }
             self.broken.push(line);
         }
-        let bare = spot.excerpt.split_once('=').filter(|_| message.starts_with("string values must be quoted"));
+        // A value such as 10ms or 802.11b begins like a number.
+        let is_word = |value: &str| {
+            let value = value.split('#').next().unwrap_or_default();
+            value.contains(|c: char| c.is_ascii_alphabetic()) && !value.contains(['"', '\'', '[', '{'])
+        };
+        let bare = spot.excerpt.split_once('=').filter(|(_, value)| {
+            message.starts_with("string values must be quoted")
+                || (["invalid float", "invalid exponent"].iter().any(|start| message.starts_with(start))
+                    && is_word(value))
+        });
         let message = match bare {
             Some((key, value)) => {
                 let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());

@@ -564,6 +564,21 @@ error: not TOML: unclosed array table, expected `]`
     );
 }
 
+/// A value that begins like a number is as easily written without quotes as any other.
+#[test]
+fn values_that_begin_with_a_digit_need_quotes_too() {
+    refused(
+        "mtu = 802.11b\n",
+        &[],
+        "
+error: `mtu` has no quotes
+ --> a.toml:1:13
+1 | mtu = 802.11b
+  |             ^ write \"802.11b\"
+",
+    );
+}
+
 #[test]
 fn the_schema_and_the_reference_hold_every_key() {
     let schema = Cell::describe().json_schema("cell");
