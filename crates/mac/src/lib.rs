@@ -7,6 +7,7 @@
 
 mod access;
 mod access_category;
+mod air_to;
 mod call;
 mod category;
 mod channel;

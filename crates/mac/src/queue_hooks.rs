@@ -40,7 +40,6 @@ impl AirUseMeter {
     /// sent again.
     pub fn close_to(&mut self, station: u32, counters: &Counters, peer: u32, delivered: Option<bool>) -> AirUse {
         let before = std::mem::replace(&mut self.reported[station as usize], *counters);
-        let air = |c: &Counters| c.data + c.control + c.collided;
         let mut attempts = counters.attempts - before.attempts;
         if delivered.is_none() {
             self.reported[station as usize].attempts = before.attempts;
@@ -49,7 +48,7 @@ impl AirUseMeter {
         AirUse {
             peer,
             sent: true,
-            air: air(counters) - air(&before),
+            air: counters.air() - before.air(),
             attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
             delivered: delivered.unwrap_or(false),
         }

@@ -96,6 +96,14 @@ counters! {
     }
 }
 
+impl Counters {
+    /// Air time of its exchanges: of all frames in them, whether they collided or not.
+    #[must_use]
+    pub fn air(&self) -> Duration {
+        self.data + self.control + self.collided
+    }
+}
+
 impl AirTime {
     /// Sum of all fields.
     #[must_use]

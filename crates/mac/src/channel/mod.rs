@@ -453,6 +453,12 @@ impl Channel {
         }
     }
 
+    /// Air time of the exchanges in which others sent to each station.
+    #[must_use]
+    pub fn air_to(&self) -> Vec<Duration> {
+        each!(self, channel => channel.air_to())
+    }
+
     /// Lengths of the access points' queues over time.
     #[must_use]
     pub fn ap_queues(&self) -> &[Gauge] {

@@ -43,6 +43,7 @@ pub use self::settings::{
 use self::waiting::CategoryQueues;
 use self::window::{Chain, Mpdu, SendWindow};
 use crate::access_category::AccessCategory;
+use crate::air_to::AirToStations;
 use crate::category::Category;
 use crate::exchange::ExchangeStep;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
@@ -99,6 +100,7 @@ pub struct Edcafs {
     pub(crate) is_reliable: bool,
     pub(crate) stations: Vec<Station>,
     pub(crate) counters: Vec<Counters>,
+    pub(crate) air_to: AirToStations,
     /// Number of categories of each station.
     pub(crate) categories: usize,
     /// The categories of the first station, those of the second, and so on; highest priority first.
@@ -208,6 +210,7 @@ impl Edcafs {
             sends_singly: false,
             is_reliable: false,
             counters: vec![Counters::default(); stations.len()],
+            air_to: AirToStations::new(stations.len()),
             categories,
             chain: Chain::default(),
             arrived: ArrivalTimes::default(),
@@ -295,6 +298,12 @@ impl Edcafs {
     #[must_use]
     pub fn all_counters(&self) -> &[Counters] {
         &self.counters
+    }
+
+    /// Air time of the exchanges in which others sent to each station.
+    #[must_use]
+    pub fn air_to(&self) -> Vec<Duration> {
+        self.air_to.so_far(self.counters.iter())
     }
 
     /// Counters of a station's categories, in order.

@@ -309,6 +309,16 @@ impl BuildState {
 }
 
 impl Edcafs {
+    /// `sender` has won the channel: forms its PPDU.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, sender: usize, call: &mut Call<'_>) {
+        self.form(sender, call);
+        let Edcaf { station, ref ppdu, .. } = self.contenders[sender];
+        let counters = &mut self.counters[station];
+        counters.attempts += 1;
+        self.air_to.turn(station, ppdu.to, || counters.air());
+    }
+
     /// Forms the PPDU of `sender`.
     #[inline(always)]
     pub(crate) fn form(&mut self, sender: usize, call: &mut Call<'_>) {

@@ -238,6 +238,9 @@ row! {
         pub air_control_s: f64,
         /// Air time of the frames in its exchanges that collided: because of another frame nobody could read them [s].
         pub air_collided_s: f64,
+        /// Air time of the exchanges in which others sent to it, failed attempts included [s]: its part of their
+        /// `air_data_s`, `air_control_s` and `air_collided_s`.
+        pub air_to_station_s: f64,
         /// Packets that its queues dropped because they were full.
         pub queue_drops_overflow: u64,
         /// Packets that its queues dropped before they were full, by a discipline such as RED or CoDel.

@@ -358,7 +358,7 @@ fn stations(labels: &Labels, counts: &[Vec<StationCounts>]) -> Vec<StationOutcom
 
 #[allow(clippy::cast_precision_loss)]
 fn station(name: String, counts: &StationCounts) -> StationOutcome {
-    let StationCounts { mac, categories, widths, held_back, queue } = counts;
+    let StationCounts { mac, air_to, categories, widths, held_back, queue } = counts;
     let sum = |part: fn(&CategoryCounters) -> u64| categories.iter().map(part).sum::<u64>();
     let air = |category: AccessCategory| categories[category.index()].data_air.nearest_secs();
     let [mhz20, mhz40, mhz80, mhz160, mhz320] = widths;
@@ -372,6 +372,7 @@ fn station(name: String, counts: &StationCounts) -> StationOutcome {
         air_data_s: mac.data.nearest_secs(),
         air_control_s: mac.control.nearest_secs(),
         air_collided_s: mac.collided.nearest_secs(),
+        air_to_station_s: air_to.nearest_secs(),
         queue_drops_overflow: queue.overflow,
         queue_drops_early: queue.early,
         lifetime_drops: queue.expired,

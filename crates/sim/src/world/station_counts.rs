@@ -4,7 +4,7 @@ use wifair_mac::edcaf::{CategoryCounters, WidthCounters};
 use wifair_mac::{Channel, Counters};
 use wifair_phy::ChannelWidth;
 use wifair_queue::Cause;
-use wifair_units::{Count, counters};
+use wifair_units::{Count, Duration, counters};
 
 use super::World;
 use super::measure::Loss;
@@ -30,6 +30,8 @@ counters! {
     /// Counts of one station since the start of the run.
     pub(super) struct StationCounts {
         pub(super) mac: Counters,
+        /// Air time of the exchanges in which others sent to it.
+        pub(super) air_to: Duration,
         /// Zero without four access categories.
         pub(super) categories: [CategoryCounters; 4],
         /// What it sent by width: from 802.11n on, and on overlapping channels.
@@ -78,7 +80,7 @@ impl World {
     pub(super) fn station_counts(&self) -> Vec<Vec<StationCounts>> {
         let of_channel = |(channel, drops): (&Channel, &Vec<QueueCounts>)| {
             let (categories, channels) = (channel.category_counters(), channel.channel_counters());
-            let of_station = |((number, mac), drops): ((u32, Counters), &QueueCounts)| {
+            let of_station = |(((number, mac), air_to), drops): (((u32, Counters), Duration), &QueueCounts)| {
                 let categories = categories.get(number as usize).copied().unwrap_or_default();
                 let mut widths = categories.iter().fold(Default::default(), |sum, own| own.widths.plus(&sum));
                 let on_channel = channels.get(number as usize);
@@ -88,13 +90,14 @@ impl World {
                 }
                 StationCounts {
                     mac,
+                    air_to,
                     categories,
                     widths,
                     held_back: on_channel.map_or(0, |counters| counters.held_back),
                     queue: QueueCounts { marks: channel.marks(number), ..*drops },
                 }
             };
-            (0..).zip(channel.all_counters()).zip(drops).map(of_station).collect()
+            (0..).zip(channel.all_counters()).zip(channel.air_to()).zip(drops).map(of_station).collect()
         };
         self.channels.iter().zip(&self.drops).map(of_channel).collect()
     }

@@ -82,9 +82,7 @@ impl GeneralChannel {
         self.is_reserved = false;
         self.cannot_fail = false;
         for &sender in &self.senders {
-            let station = self.edcafs.station_of(sender);
-            self.edcafs.counters[station].attempts += 1;
-            self.edcafs.form(sender, call);
+            self.edcafs.open(sender, call);
         }
         if self.senders.len() > 1 {
             self.phase = GeneralPhase::Collision;

@@ -201,6 +201,12 @@ impl GeneralChannel {
         self.edcafs.counters(station)
     }
 
+    /// See [`Edcafs::air_to`].
+    #[must_use]
+    pub fn air_to(&self) -> Vec<Duration> {
+        self.edcafs.air_to()
+    }
+
     /// See [`Edcafs::current_frame`].
     #[must_use]
     pub fn current_frame(&self, station: u32) -> Option<PacketId> {

@@ -63,6 +63,7 @@ use self::rate_choice::RateChoices;
 pub use self::rate_choice::RateSettings;
 pub use self::signal::SignalSettings;
 use self::signal::Signals;
+use crate::air_to::AirToStations;
 use crate::channel::nav::Nav;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame};
@@ -210,6 +211,7 @@ pub struct SpatialChannel {
     /// Whether EIFS follows every frame that is sensed but not read.
     eifs_if_unread: bool,
     counters: Vec<Counters>,
+    air_to: AirToStations,
     gauges: Vec<Gauge>,
     /// Stations that received the last broadcast.
     receivers: Vec<u32>,
@@ -261,6 +263,7 @@ impl SpatialChannel {
             backoff_timers: BackoffTimers::new(stations.len()),
             transmissions: vec![nothing_sent; stations.len()],
             counters: vec![Counters::default(); stations.len()],
+            air_to: AirToStations::new(stations.len()),
             gauges: vec![Gauge::default(); aps.len()],
             signals: Signals::without_powers(&links),
             audiences: Audiences::default(),
@@ -445,6 +448,12 @@ impl SpatialChannel {
     #[must_use]
     pub fn all_counters(&self) -> &[Counters] {
         self.edcafs().map_or(&self.counters, |edcafs| edcafs.all_counters())
+    }
+
+    /// Air time of the exchanges in which others sent to each station.
+    #[must_use]
+    pub fn air_to(&self) -> Vec<Duration> {
+        self.edcafs().map_or_else(|| self.air_to.so_far(self.counters.iter()), |edcafs| edcafs.air_to())
     }
 
     /// Lengths of the access points' queues over time, in the order in which the access points were given.

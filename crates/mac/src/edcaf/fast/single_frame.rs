@@ -208,7 +208,9 @@ impl Edcafs {
         counters.retries += u64::from(frame.attempts > 0);
         counters.widths[frame.airs.width as usize].add(frame.airs.data);
         frame.attempts = frame.attempts.saturating_add(1);
-        self.counters[*station].attempts += 1;
+        let own = &mut self.counters[*station];
+        own.attempts += 1;
+        self.air_to.turn(*station, frame.to, || own.air());
         Some(frame.airs.data)
     }
 

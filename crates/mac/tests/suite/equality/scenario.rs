@@ -187,7 +187,8 @@ pub enum Seen {
     Broadcast(Time, u32, PacketId, Vec<u32>),
     GivenUp(Time, u32, PacketId),
     Dropped(Time, PacketId, Cause),
-    State(Time, Vec<Counters>, AirTime, Vec<(Option<PacketId>, usize)>),
+    /// Of each station its counters, and the air time of exchanges to it.
+    State(Time, Vec<(Counters, Duration)>, AirTime, Vec<(Option<PacketId>, usize)>),
     Frame(ComparedFrame),
     Backoff(BackoffRecord),
 }
@@ -237,7 +238,12 @@ macro_rules! run {
                 if bursts == 60 {
                     next_burst = Time::NEVER;
                 }
-                let counters = (0..scenario.stations).map(|s| *channel.counters(s)).collect();
+                let counters: Vec<_> =
+                    (0..scenario.stations).map(|s| *channel.counters(s)).zip(channel.air_to()).collect();
+                if scenario.broadcast_share == 0.0 {
+                    let sum = counters.iter().fold([Duration::ZERO; 2], |[by, to], own| [by + own.0.air(), to + own.1]);
+                    assert_eq!(sum[0], sum[1], "air time by senders is air time to receivers");
+                }
                 let air = channel.air_time(now);
                 assert_eq!(air.total(), now - Time::ZERO, "air time adds up");
                 let held = (0..scenario.stations).map(|s| (channel.current_frame(s), channel.queue(s).len())).collect();

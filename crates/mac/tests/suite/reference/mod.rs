@@ -42,6 +42,8 @@ struct ReferenceNode {
     mode: Option<(TxMode, Band)>,
     rules: Option<AggregationRules>,
     counters: Counters,
+    /// Air time of the exchanges in which others sent to it.
+    air_to: Duration,
     /// Its counters when its air time was last reported to a queue.
     reported: Counters,
     nav: ReferenceNav,
@@ -163,6 +165,7 @@ impl ReferenceChannel {
                 mode: plan.mode,
                 rules: plan.aggregation,
                 counters: Counters::default(),
+                air_to: Duration::ZERO,
                 reported: Counters::default(),
                 nav: ReferenceNav { until: Time::ZERO, reset: None, by: number },
                 newest: plan.newest,
@@ -219,6 +222,10 @@ impl ReferenceChannel {
 
     pub fn counters(&self, station: u32) -> &Counters {
         &self.nodes[station as usize].counters
+    }
+
+    pub fn air_to(&self) -> Vec<Duration> {
+        self.nodes.iter().map(|node| node.air_to).collect()
     }
 
     /// The first of the packets that a station is trying to send and that their receivers do not have.

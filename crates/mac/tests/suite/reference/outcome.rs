@@ -203,7 +203,7 @@ impl ReferenceChannel {
         self.air.idle += now - self.accounted - spent;
         self.accounted = now;
         self.nodes[station].counters.errors += 1;
-        self.nodes[station].counters.control += spent;
+        self.spend(sender, |counters| &mut counters.control, spent);
         let guard_rate = self.guard_rate();
         let timing = &self.access.timing;
         // 10.3.2.4: 2 SIFS, CTS, the delay until the start of a frame is reported, and two slots.
@@ -264,9 +264,8 @@ impl ReferenceChannel {
             let is_outlasted = last > 1 || ended < now;
             let nav = if is_outlasted && self.access.eifs == Eifs::Nav { self.access.eifs() } else { Duration::ZERO };
             let station = self.functions[sender].station;
-            let counters = &mut self.nodes[station].counters;
-            counters.collisions += 1;
-            counters.collided += air;
+            self.nodes[station].counters.collisions += 1;
+            self.spend(sender, |counters| &mut counters.collided, air);
             if to == BROADCAST {
                 // A broadcast is not acknowledged, so its sender does not notice.
                 let peer = self.task_peer(sender);

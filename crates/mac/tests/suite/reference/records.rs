@@ -1,6 +1,6 @@
 //! Use of the air time, and records of frames.
 
-use wifair_mac::{AirTime, BROADCAST, BackoffRecord, Fate, FrameKind, frame_length};
+use wifair_mac::{AirTime, BROADCAST, BackoffRecord, Counters, Fate, FrameKind, frame_length};
 use wifair_packet::Packets;
 use wifair_units::{Bytes, Duration, Time};
 
@@ -60,54 +60,63 @@ impl ReferenceChannel {
         air
     }
 
+    /// Counts air time of the exchange of a contender, as a part of what its station has spent, and for the receiver.
+    pub(super) fn spend(&mut self, sender: usize, part: fn(&mut Counters) -> &mut Duration, air: Duration) {
+        let function = &self.functions[sender];
+        let to = function.ppdu().to;
+        *part(&mut self.nodes[function.station].counters) += air;
+        if to != BROADCAST {
+            self.nodes[to as usize].air_to += air;
+        }
+    }
+
     /// Accounts for the air time of data or a request that ends at `now`, and of what preceded it.
     pub(super) fn account_exchange(&mut self, now: Time) {
-        let function = &self.functions[self.senders[0]];
-        let ppdu = function.ppdu().clone();
+        let sender = self.senders[0];
+        let ppdu = self.functions[sender].ppdu().clone();
         let (rts, cts) = (self.rts(), self.cts());
-        let counters = &mut self.nodes[function.station].counters;
         self.air.idle += self.began.saturating_since(self.accounted);
         if ppdu.rts {
             self.air.idle += self.access.timing.sifs;
             self.air.rts_cts += rts;
-            counters.control += rts;
+            self.spend(sender, |counters| &mut counters.control, rts);
         }
         if ppdu.rts || ppdu.cts_to_self {
             if self.is_after_cts {
-                counters.collided += cts; // the data follow a CTS-to-self that collided
+                // The data follow a CTS-to-self that collided.
+                self.spend(sender, |counters| &mut counters.collided, cts);
             } else {
-                counters.control += cts;
+                self.spend(sender, |counters| &mut counters.control, cts);
                 self.air.idle += self.access.timing.sifs;
                 self.air.rts_cts += cts;
             }
         }
         if ppdu.is_request() {
             self.air.ack += ppdu.air;
-            counters.control += ppdu.air;
+            self.spend(sender, |counters| &mut counters.control, ppdu.air);
         } else {
             self.air.data += ppdu.air - ppdu.lost_air();
             self.air.error += ppdu.lost_air();
-            counters.data += ppdu.air;
+            self.spend(sender, |counters| &mut counters.data, ppdu.air);
         }
         self.accounted = now;
     }
 
     pub(super) fn account_response(&mut self, now: Time) {
-        let function = &self.functions[self.senders[0]];
-        let response = function.ppdu().response;
+        let response = self.functions[self.senders[0]].ppdu().response;
         self.air.idle += self.access.timing.sifs;
         self.air.ack += response;
-        self.nodes[function.station].counters.control += response;
+        self.spend(self.senders[0], |counters| &mut counters.control, response);
         self.accounted = now;
     }
 
     /// Accounts for a CF-End that ends at `now`, as part of the holder's TXOP.
     pub(super) fn account_cf_end(&mut self, now: Time) {
-        let (station, air) = (self.functions[self.senders[0]].station, self.access.cf_end_air());
+        let air = self.access.cf_end_air();
         self.air.idle += self.access.timing.sifs;
         self.air.ack += air;
         self.accounted = now;
-        self.nodes[station].counters.control += air;
+        self.spend(self.senders[0], |counters| &mut counters.control, air);
     }
 
     /// Records what ends at `now`.

@@ -24,6 +24,7 @@ mod shared_exchange;
 
 use super::super::general::GeneralChannel;
 use super::super::slots::Slots;
+use crate::air_to::AirToStations;
 use crate::edcaf::EdcaSettings;
 use crate::fast::SaturatedSource;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
@@ -188,6 +189,7 @@ pub struct SharedChannel {
     /// All arrivals at the access point before this time are enqueued.
     arrivals_until: Time,
     air_use: AirUseMeter,
+    air_to: AirToStations,
     /// Air time that is not in the stations' counters: RTS and CTS, collisions, and data frames lost to errors.
     rts_cts: Duration,
     collision: Duration,
@@ -227,6 +229,7 @@ impl SharedChannel {
             exhausted: vec![],
             arrivals_until: Time::NEVER,
             air_use,
+            air_to: AirToStations::new(stations.len()),
             rts_cts: Duration::ZERO,
             collision: Duration::ZERO,
             lost: Duration::ZERO,
@@ -307,6 +310,12 @@ impl SharedChannel {
     #[must_use]
     pub fn all_counters(&self) -> Vec<Counters> {
         self.stations.iter().map(|station| station.counters).collect()
+    }
+
+    /// Air time of the exchanges in which others sent to each station.
+    #[must_use]
+    pub fn air_to(&self) -> Vec<Duration> {
+        self.air_to.so_far(self.stations.iter().map(|station| &station.counters))
     }
 
     /// Use of the air time until `now`.
@@ -445,6 +454,7 @@ impl SharedChannel {
     /// Sets the next frame of `station`; the access point uses the rate of its receiver.
     #[inline(always)]
     fn set_current_frame(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
+        self.air_to.turn(station as usize, to, || self.stations[station as usize].counters.air());
         let whose = if station == self.ap && to != BROADCAST { to } else { station };
         let SharedStation { rate, ack, ack_timeout, .. } = self.stations[whose as usize];
         let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };

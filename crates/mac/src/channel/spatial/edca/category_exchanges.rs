@@ -49,8 +49,7 @@ impl SpatialChannel {
         let now = call.now;
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
-        edca.edcafs.counters[sender as usize].attempts += 1;
-        edca.edcafs.form(index, call);
+        edca.edcafs.open(index, call);
         let ppdu = &edca.edcafs.contenders[index].ppdu;
         if ppdu.to != BROADCAST
             && let Some(rates) = &mut self.rates

@@ -27,7 +27,6 @@ impl SpatialChannel {
             self.report_air_use(call.now, station);
         }
         let loaded = self.queues[index].dequeue(call.now, call.packets, call.dropped);
-        self.stations[index].frame = None;
         if let Some(id) = loaded {
             let packet = &call.packets[id];
             let to = call.next_hops.of(packet);
@@ -40,7 +39,9 @@ impl SpatialChannel {
             }
             let air = self.airs.of(&self.access.timing, length, rate);
             self.stations[index].frame = Some(Frame { id, to, length, rate, air, ack, received: false });
+            self.air_to.turn(index, to, || self.counters[index].air());
         } else {
+            self.stations[index].frame = None;
             self.paused_queues.note(call.now, station, &self.queues[index]);
         }
         if let Some(rates) = &mut self.rates {
