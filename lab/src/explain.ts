@@ -108,7 +108,7 @@ function satedFlows(result: Result): boolean[] {
 export function explain(result: Result, checked: Checked): Finding[] {
   if (!result.flows.rows) return [];
   const records = new Records(result, checked);
-  const rules = [shares, starved, directions, droppedAcks, acksDroppedAtStations, droppedData, timeouts, waiting, calls, wires, limits, sessions, radio, collisions, slowStations, air];
+  const rules = [shares, starved, directions, droppedAcks, acksDroppedAtStations, droppedData, timeouts, waiting, calls, wires, limits, sessions, radio, collisions, slowStations, slowReceivers, air];
   return rules.flatMap((rule) => {
     const found = rule(records);
     return found ? [{ ...found, advice: (found.advice ?? []).filter((change) => !chosen(checked.tree, change)) }] : [];
@@ -391,6 +391,26 @@ function slowStations(r: Records): Found {
   return {
     topic: "slow station",
     text: `A frame of ${names[used[slow]!]} takes ${(1e3 * each[slow]!).toFixed(2)} ms of air, one of ${names[used[fast]!]} ${(1e3 * each[fast]!).toFixed(2)} ms. Channel access is fair in frames, so the slow one takes time from all.`,
+    advice: ["ap.queue.discipline=airtime"],
+  };
+}
+
+function slowReceivers(r: Records): Found {
+  const names = r.result.stations.texts("name");
+  const [down, airTo, got] = [r.checked.flows.map((_, f) => r.directions[f] === "down"), r.stations("air_to_station_s"), r.flows("goodput_bps")];
+  const goodput = names.map((name) => sum(got.filter((_, f) => down[f] && r.checked.flows[f]!.to === name)));
+  const receivers = names.map((_, i) => i).filter((i) => r.checked.flows.some((flow, f) => down[f] && r.persistent(f) && flow.to === names[i]));
+  if (receivers.length < 2 || receivers.some((i) => !goodput[i])) return null;
+  const [air, bits] = [receivers.map((i) => airTo[i]!), receivers.map((i) => goodput[i]!)];
+  const each = air.map((time, i) => time / bits[i]!);
+  const [slow, fast] = [first(air, Math.max), first(each, Math.min)];
+  if (each[slow]! <= 2 * each[fast]! || air[slow]! <= 2 * air[fast]!) return null;
+  const queue = (r.checked.tree.ap as { [key: string]: Tree } | undefined)?.queue as { [key: string]: Tree } | undefined;
+  const byAir = queue?.discipline === "airtime"; // with a short queue
+  const why = byAir ? "" : " The access point shares out packets, not air time: the slow one takes time from all.";
+  return {
+    topic: "slow receiver",
+    text: `Frames to ${names[receivers[slow]!]!} take ${percent(air[slow]! / sum(air))} of the air time of downloads, and bring ${percent(bits[slow]! / sum(bits))} of their goodput: a bit to it takes ${plain(each[slow]! / each[fast]!)} times the air time of one to ${names[receivers[fast]!]!}.${why}`,
     advice: ["ap.queue.discipline=airtime"],
   };
 }

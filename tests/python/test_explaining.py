@@ -134,6 +134,46 @@ def test_a_slow_station_is_found() -> None:
     assert "A frame of far takes" in found["slow station"]
 
 
+DOWNLOADS = """
+    duration = "10 s"
+    wlan.standard = "{standard}"
+    ap.queue = {{ discipline = "{discipline}", limit = "300 packets" }}
+    servers = [{{ name = "server", delay = "10 ms" }}]
+    stations = [{{ name = "fast", count = 3 }}, {{ name = "slow", mcs = {mcs} }}]
+    flows = [
+        {{ name = "down", station = "fast", direction = "down" }},
+        {{ name = "slow", station = "slow", direction = "down" }},
+    ]
+"""
+
+
+@pytest.mark.parametrize("standard", ["802.11n", "802.11ac"])
+def test_a_slow_receiver_is_found(standard: str) -> None:
+    """MCS 0 has a tenth of the rate of MCS 7 (IEEE Std 802.11-2016, 19.5 and 21.5), and aggregates have fewer MPDUs at
+    the lower rate. A FIFO gives the slow station about as many packets as the others, and so most of the air.
+    """
+    scenario = Scenario.from_text(DOWNLOADS.format(standard=standard, discipline="fifo", mcs=0))
+    results = run(scenario.with_({"wlan.mcs": 7}), seeds=[1])
+    (finding,) = [one for one in explain(results).findings if one.topic == "slow receiver"]
+    assert finding.text.startswith("Frames to slow take ")
+    assert finding.advice == ("ap.queue.discipline=airtime",)
+    to = dict(zip(results.stations["name"], results.stations["air_to_station_s"]))
+    downloads = sum(air for name, air in to.items() if name != "ap")
+    assert finding.figures["air_share"] == pytest.approx(to["slow"] / downloads)
+    assert finding.figures["air_share"] > 0.5
+    assert finding.figures["air_per_bit_ratio"] == pytest.approx(10, rel=0.25)
+    sent = [results.stations[f"air_{part}_s"] for part in ("data", "control", "collided")]
+    assert sum(column[list(to).index("ap")] for column in sent) == pytest.approx(downloads)
+    assert sum(column.sum() for column in sent) == pytest.approx(sum(to.values()))
+
+
+@pytest.mark.parametrize(("discipline", "mcs"), [("fifo", 7), ("airtime", 0)])
+def test_no_slow_receiver_with_equal_rates_or_equal_air(discipline: str, mcs: int) -> None:
+    """With equal rates nobody is slow, and a queue that shares air time leaves the slow station no more than others."""
+    scenario = Scenario.from_text(DOWNLOADS.format(standard="802.11n", discipline=discipline, mcs=mcs))
+    assert "slow receiver" not in topics(explain(run(scenario.with_({"wlan.mcs": 7}), seeds=[1])))
+
+
 def test_a_lone_flow_on_a_wire_has_little_to_explain() -> None:
     found = topics(explain(run(example("high-speed-path", duration="2 s"))))
     assert set(found) <= {"goodput", "limits", "waiting"}

@@ -140,6 +140,7 @@ def explain(results: Found) -> Explanation:
         shares.sessions,
         air.radio,
         air.slow_stations,
+        air.slow_receivers,
         air.air,
     )
     findings = [finding for rule in rules for finding in rule(records)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from wifair.report import percent, rate
-from wifair.words import counted
+from wifair.words import counted, general
 
 from .records import FEW, Finding, Records, each_run
 
@@ -103,6 +103,35 @@ def slow_stations(r: Records) -> Iterator[Finding]:
             f"A frame of {names[slow]} takes {1e3 * each[slow]:.2f} ms of air, one of {names[fast]}"
             f" {1e3 * each[fast]:.2f} ms. Channel access is fair in frames, so the slow one takes time from all.",
             {"air_per_frame_slow_s": float(each[slow]), "air_per_frame_fast_s": float(each[fast])},
+            ("ap.queue.discipline=airtime",),
+        )
+
+
+def slow_receivers(r: Records) -> Iterator[Finding]:
+    """Tell which station's downloads take most air, if they need much more of it for a bit than those of others."""
+    if r.stations is None or "air_to_station_s" not in r.stations:
+        return
+    down = np.array(r.flows.text("direction")) == "down"
+    receivers = np.array([r.receiver(flow) for flow in r.flows.names])
+    names = sorted(set(receivers[down & r.persistent]) - {""}, key=r.stations.names.index)
+    goodput = np.array([r.flows["goodput_bps"][down & (receivers == name)].sum() for name in names])
+    air = r.stations["air_to_station_s"][[r.stations.names.index(name) for name in names]]
+    if len(names) < 2 or not goodput.all():
+        return
+    each = air / goodput
+    slow, fast = int(np.argmax(air)), int(np.argmin(each))
+    if each[slow] > 2 * each[fast] and air[slow] > 2 * air[fast]:
+        of_air, of_goodput = float(air[slow] / air.sum()), float(goodput[slow] / goodput.sum())
+        times = float(each[slow] / each[fast])
+        why = " The access point shares out packets, not air time: the slow one takes time from all."
+        if r.scenario.get("ap", {}).get("queue", {}).get("discipline") == "airtime":
+            why = ""  # the queue is too short for it
+        yield Finding(
+            "slow receiver",
+            f"Frames to {names[slow]} take {percent(of_air)} of the air time of downloads, and bring"
+            f" {percent(of_goodput)} of their goodput: a bit to it takes {general(times)} times the air time of one to"
+            f" {names[fast]}.{why}",
+            {"air_share": of_air, "goodput_share": of_goodput, "air_per_bit_ratio": times},
             ("ap.queue.discipline=airtime",),
         )
 

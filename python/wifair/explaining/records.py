@@ -104,6 +104,14 @@ class Records:
         ]
         return {(group.get("category"), group.get("dscp")) for group in groups}
 
+    def receiver(self, flow: str) -> str:
+        """Find the station that a downlink flow is for; empty if unknown."""
+        group = self.group("flows", flow)
+        station = group.get("to", group.get("station", ""))
+        member = station + flow.removeprefix(group.get("name", "")).partition("-")[0]
+        names = [] if self.stations is None else self.stations.names
+        return next((name for name in (station, member) if name in names), "")
+
 
 class Means:
     """Columns of a table that has a row for each seed and name, as means over the seeds."""
