@@ -54,13 +54,18 @@ def page(title: str, folder: str, choosers: list[str], prefix: str) -> str:
         "",
     ]
     lines += ["| name | what it is | source |", "| --- | --- | --- |"]
+    sections = {item[1]: ROOT / folder / f"{MODULES.get(item[1], item[1]).replace('-', '_')}.rs" for item in items}
+    sections = {name: path for name, path in sections.items() if path.exists()}
     for _, name, summary, source, outline in items:
-        mark = " (outline only)" if outline else ""
-        lines.append(f"| [`{name}`](#{name}) | {summary} | {source or ''}{mark} |")
-    for key, name, summary, _, outline in items:
-        path = ROOT / folder / f"{MODULES.get(name, name).replace('-', '_')}.rs"
-        if not path.exists():
+        if name == "none":
             continue
+        mark = " (outline only)" if outline else ""
+        shown = f"[`{name}`](#{name})" if name in sections else f"`{name}`"
+        lines.append(f"| {shown} | {summary} | {source or ''}{mark} |")
+    for key, name, summary, _, outline in items:
+        if name not in sections:
+            continue
+        path = sections[name]
         lines += ["", f"## {name}", "", f'`{key} = "{name}"`: {summary}', ""]
         if outline:
             lines += ["**Only an outline of the source was known**: details are guesses, as described below.", ""]

@@ -61,9 +61,8 @@ def _ends(names: Sequence[str], taken: set[str]) -> list[str]:
 
 
 def duration_text(seconds: float) -> str:
-    """Format a time in a suitable unit: 40 s, 3 min, 2.5 h, 4 days."""
-    if seconds < 1:
-        return "less than a second"
+    """Format a time in a suitable unit: 40 s, 3 min, 2.5 h, 4 days; at least a second."""
+    seconds = max(seconds, 1.0)
     for unit, size in (("s", 1.0), ("min", 60.0), ("h", 3600.0)):
         if seconds < 100 * size:
             value = seconds / size

@@ -85,7 +85,7 @@ table! {
         pub count: u32 = 1, "from 1 to 10000" => |count| (1..=10_000).contains(count);
         /// Channel numbers, which the access points take in turn. Different channels do not interfere, unless
         /// `overlapping_channels` in `[space]` says otherwise: then these are the primary 20 MHz channels.
-        pub channels: Vec<u32> = vec![1], "at least one" => |channels| !channels.is_empty();
+        pub channels: Vec<u32> = vec![1], "a list of at least one channel" => |channels| !channels.is_empty();
         /// Widths of these channels in MHz (802.11n and later), which the access points take in turn; with
         /// `overlapping_channels` in `[space]`. If absent, `width` of `[wlan]`.
         pub widths: Vec<u32> = Vec::new();
