@@ -371,7 +371,11 @@ impl Builder<'_> {
         for (path, standard, chosen) in std::iter::once(common).chain(groups) {
             let is_new = matches!(chosen, Adaptation::MinstrelHt(_) | Adaptation::Ideal);
             if *chosen != Adaptation::Fixed && (is_new != wlan.standard.has_mcs() || is_new != standard.has_mcs()) {
-                let message = format!("\"{chosen}\" does not choose among the rates of {standard}");
+                let message = if is_new || standard.has_mcs() {
+                    format!("\"{chosen}\" does not choose among the rates of {standard}")
+                } else {
+                    format!("stations of {standard} have no rate adaptation here")
+                };
                 let note = match (is_new, wlan.standard.has_mcs()) {
                     (true, false) => "write \"minstrel\", \"arf\", \"aarf\" or \"fixed\"",
                     (false, true) if standard.has_mcs() => "write \"minstrel-ht\", \"ideal\" or \"fixed\"",

@@ -175,6 +175,9 @@ fn rate_adaptation_of_older_stations() {
     let told = older("", "standard = '802.11a'\nrate_adaptation = 'minstrel-ht'").expect_err("no MCS").to_string();
     assert!(told.contains("\"minstrel-ht\" does not choose among the rates of 802.11a"), "{told}");
     older("rate_adaptation = 'minstrel-ht'", "standard = '802.11a'").unwrap_or_else(|why| panic!("{why}"));
+    // AARF does choose among the rates of 802.11a, but not beside newer stations.
+    let told = older("", "standard = '802.11a'\nrate_adaptation = 'aarf'").expect_err("fixed here").to_string();
+    assert!(told.contains("stations of 802.11a have no rate adaptation here"), "{told}");
 }
 
 /// The EDCA Parameter Set element counts TXOP limits in units of 32 us (9.4.2.29).
