@@ -17,6 +17,7 @@ from wifair import Scenario, ScenarioError, _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 AIR = """
 duration = "4 s"
@@ -498,3 +499,14 @@ def test_a_key_is_not_ignored(path: str) -> None:
 def test_no_key_is_ignored() -> None:
     ignored = [path for path in KEYS if not ELSEWHERE.fullmatch(path) and not has_effect(path)]
     assert ignored == []
+
+
+def test_a_trace_that_cannot_be_read_is_told_in_words(tmp_path: Path) -> None:
+    """It said "No such file or directory (os error 2)"."""
+    file = tmp_path / "a.toml"
+    file.write_text(
+        'duration = "2 s"\nwlan.standard = "802.11b"\nservers = [{ name = "far" }]\nstations = [{ name = "sta" }]\n'
+        'flows = [{ name = "up", station = "sta", workload = "trace", trace.file = "none.csv" }]\n'
+    )
+    with pytest.raises(ScenarioError, match=r"\^ no such file or directory$"):
+        Scenario.from_file(file)

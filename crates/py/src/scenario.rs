@@ -389,7 +389,13 @@ pub fn parse(
     for_programs: bool,
 ) -> PyResult<PyScenario> {
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
-    let mut load = |file: &str| std::fs::read_to_string(Path::new(folder).join(file)).map_err(|why| why.to_string());
+    let mut load = |file: &str| {
+        std::fs::read_to_string(Path::new(folder).join(file)).map_err(|why| {
+            let why = why.to_string();
+            let why = why.split(" (os error").next().unwrap_or_default();
+            why[..1].to_lowercase() + &why[1..]
+        })
+    };
     let scenario = Source::from_bytes(name, data)
         .and_then(|source| scenario::Scenario::read(source, &overrides, &mut load, !for_programs));
     let whole = |inner: scenario::Scenario| {
