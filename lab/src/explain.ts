@@ -379,13 +379,13 @@ function collisions(r: Records): Found {
 
 function slowStations(r: Records): Found {
   const names = r.result.stations.texts("name");
-  const [delivered, data, collided] = [r.stations("delivered"), r.stations("air_data_s"), r.stations("air_collided_s")];
+  const [delivered, data] = [r.stations("delivered"), r.stations("air_data_s")]; // collisions say nothing of how slow it is
   const uploads = new Set(
     r.checked.flows.flatMap((flow, f) => (r.directions[f] === "up" && r.persistent(f) ? [flow.from] : [])),
   );
   const used = names.map((_, i) => i).filter((i) => delivered[i]! > 0.02 * Math.max(sum(delivered), 1) && uploads.has(names[i]!));
   if (used.length < 2) return null;
-  const each = used.map((i) => (data[i]! + collided[i]!) / delivered[i]!);
+  const each = used.map((i) => data[i]! / delivered[i]!);
   const [slow, fast] = [first(each, Math.max), first(each, Math.min)];
   if (each[slow]! <= 2 * each[fast]!) return null;
   return {

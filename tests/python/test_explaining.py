@@ -94,6 +94,7 @@ def test_errors_are_distinguished_from_collisions() -> None:
     found = topics(explain(run(example("hidden-nodes"), seeds=[1, 2])))
     assert "bad radio" not in found
     assert "hidden stations" in found["collisions"]
+    assert "slow station" not in found  # all send at one rate, and those that collide were called slow
 
 
 def test_fewer_stations_are_not_advised_against_errors() -> None:
