@@ -374,8 +374,8 @@ proptest! {
         prop_assert_eq!(format!("{:?}", world.outcome(&labels)), whole);
     }
 
-    /// An observed world makes everything an event; an unobserved one defers what it can. Only the number of events may
-    /// differ, as timers set once for several ACKs expire less often in vain.
+    /// An observed world makes everything an event; an unobserved one defers what it can. Only the number of events,
+    /// which are steps of the program, may differ.
     #[test]
     fn what_is_put_off_comes_out_as_events_would_have_it(
         mut setup in setups(),

@@ -306,7 +306,6 @@ impl World {
             }
             if timer <= time {
                 self.now = timer;
-                self.events += 1;
                 self.next_timer();
             } else {
                 self.advance_lazily(link, time, end);
