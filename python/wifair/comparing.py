@@ -144,6 +144,19 @@ class _Side:
         """Figures with a value for some seed."""
         return frozenset(figure for figure in self.figures if self.values(figure))
 
+    @property
+    def left_out(self) -> int:
+        """Number of flows of datagrams in a capture, whose figures are those of TCP alone."""
+        table = getattr(self.results, "datagrams", None)
+        return 0 if table is None else int(table.rows)
+
+    @property
+    def datagrams(self) -> int:
+        """Number of flows of datagrams in a run, whose figures are those of all flows."""
+        flows = self.results.flows
+        names = zip(flows["name"], flows["jitter_s"]) if "jitter_s" in flows else ()
+        return len({name for name, jitter in names if not math.isnan(jitter)})
+
     @cached_property
     def flows(self) -> list[str]:
         """Names of the flows, if each is compared."""
@@ -256,11 +269,14 @@ class Comparison(Drawable):
             for one in (first, side):
                 if missing := [flow for flow in one.flows if flow in flows]:
                     blocks[-1] = "\n".join([blocks[-1], *textwrap.wrap(only_in(one.name, missing), room)])
-        for side in self._sides:
-            table = getattr(side.results, "datagrams", None)
-            if table is not None and table.rows:
-                left_out = f"({side.name}: TCP alone, without {counted(table.rows, 'flow')} of datagrams)"
-                blocks[-1] = "\n".join([blocks[-1], *textwrap.wrap(left_out, room)])
+        notes = []
+        if any(side.left_out for side in self._sides):
+            for side in self._sides:
+                if side.left_out:
+                    notes.append(f"({side.name}: TCP alone, without {counted(side.left_out, 'flow')} of datagrams)")
+                elif side.datagrams:
+                    notes.append(f"({side.name}: all flows, {counted(side.datagrams, 'flow')} of datagrams among them)")
+        blocks[-1] = "\n".join([blocks[-1], *(line for note in notes for line in textwrap.wrap(note, room))])
         return "\n\n".join(blocks)
 
     def figure(

@@ -269,7 +269,9 @@ udp.rate = "64 kb/s"
     scenario = Scenario.from_text(file.read_text() + call)
     results = run(scenario, pcap=Pcap(tmp_path, at=("ap", "sta1"), snap=160))
     comparison = compare(results, read_capture(tmp_path / "ap-wire.pcap"), names=["run", "wire"])
-    assert comparison.text().endswith("(wire: TCP alone, without 2 flows of datagrams)")
+    of_run, of_wire = comparison.text().splitlines()[-2:]
+    assert of_run == "(run: all flows, 2 flows of datagrams among them)"
+    assert of_wire == "(wire: TCP alone, without 2 flows of datagrams)"
     (rtt,) = [d for d in comparison.differences if d.figure == "rtt_mean_s"]
     assert not rtt.both
     (rtt,) = [d for d in compare(results, read_capture(tmp_path / "sta1.pcap")).differences if d.figure == "rtt_mean_s"]
