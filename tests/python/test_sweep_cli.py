@@ -118,6 +118,7 @@ def test_results_filter_and_group(grid: Path) -> None:
     assert re.fullmatch(r"flows.tcp.cc  seeds +jain_index +goodput_bps\n +reno +3 .*\n +vegas +3 .*\n", out)
     out, _ = wifair("results", grid, "--runs", "--rows", 2)
     assert len(out.splitlines()) == 4
+    assert re.search(r" [0-9.]+ [kM]b/s +[01](\.[0-9]+)?\n", out)
     assert out.endswith("... and 10 more: --rows 0 shows all, --csv writes them\n")
     out, _ = wifair("results", grid, "--table", "flows", "--where", "name=up2", "--group", "cc")
     assert [line.split()[1] for line in out.splitlines()] == ["seeds", "3", "3"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,8 @@ from wifair.columns import Columns
 from wifair.figures.style import Look, save
 from wifair.files import replacing
 from wifair.output import need_pyarrow
+from wifair.report import figure_text
+from wifair.statistics import Interval
 from wifair.sweeps.checksums import examine
 from wifair.sweeps.merging import merge
 from wifair.sweeps.query import Condition, Question, ask, means, name_of, select, stream, version_of
@@ -224,7 +227,8 @@ class _SelectedRuns:
                 echo_json(records)
                 return
             some = records[: rows or None]
-            click.echo("\n".join(aligned([list(columns), *([_cell(value) for value in row.values()] for row in some)])))
+            cells = ([_cell(name, value, figures) for name, value in row.items()] for row in some)
+            click.echo("\n".join(aligned([list(columns), *cells])))
             if len(some) < len(records):
                 click.echo(f"... and {len(records) - len(some)} more: --rows 0 shows all, --csv writes them")
             return
@@ -350,8 +354,10 @@ def _names(texts: Sequence[str]) -> list[str]:
     return [name.strip() for text in texts for name in text.split(",") if name.strip()]
 
 
-def _cell(value: object) -> str:
-    return "-" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _cell(name: str, value: object, figures: Sequence[str]) -> str:
+    if name in figures and isinstance(value, (int, float)):
+        return figure_text(name, Interval(float(value), math.nan))
+    return "-" if value is None else str(value)
 
 
 @click.command(name="merge")
