@@ -25,7 +25,7 @@ use crate::world::{FIRST_CHANNEL, World};
 /// Origin of all packets that enter a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LinkOrigin {
-    /// They are answers to packets that arrived by this link.
+    /// They are answers to packets that arrived by this link: ACKs, or segments, which also leave when a timer expires.
     Answers(u32),
     /// They come from several links, or from elsewhere.
     Other,
@@ -72,8 +72,7 @@ impl World {
             .map(|link| if link.has_gate() { EagerArrival::Never } else { EagerArrival::Always })
             .collect();
         for flow in &self.flows {
-            for [path, opposite] in paths_of(&self.hops, flow) {
-                let is_forward = std::ptr::eq(path, path_from(&self.hops, flow.forward));
+            for ([path, opposite], is_forward) in paths_of(&self.hops, flow).zip([true, false]) {
                 for hops in path.windows(2) {
                     let Hop::Wired(link) = hops[0] else { continue };
                     let place = &mut eager_arrival[link as usize];
@@ -90,7 +89,8 @@ impl World {
                 }
             }
         }
-        // Between two ends that are connected by wires alone, segments arrive early, and their ACKs do not.
+        // Between two ends that are connected by wires alone, segments arrive early, and their ACKs do not: otherwise
+        // segments and ACKs would be processed inside each other, ever deeper.
         for flow in &self.flows {
             if let ([Hop::Wired(to), Hop::End], [Hop::Wired(back), Hop::End]) =
                 (path_from(&self.hops, flow.forward), path_from(&self.hops, flow.reverse))
@@ -122,8 +122,8 @@ impl World {
             && self.channels[usize::from(channel)].can_expect(from)
     }
 
-    /// Whether packets on the forward or reverse path of a flow, which ends at the far end of `link`, may be processed
-    /// early; answers leave by `answer`.
+    /// When packets on the forward or reverse path of a flow may be processed early. The path ends at the far end of
+    /// `link`, and answers leave by `answer`.
     fn kind_of_end(
         &self,
         flow: &Flow,
@@ -329,7 +329,7 @@ impl World {
             };
             let Packet { flow, kind, .. } = self.packets[id];
             let are_taken = match kind {
-                Kind::Data => self.segments_arrive(link, flow, horizon),
+                Kind::Data => self.segments_arrive_by_wire(link, flow, horizon),
                 Kind::Ack => self.acks_arrive_by_wire(link, flow, horizon),
                 _ => false,
             };
@@ -414,7 +414,7 @@ impl World {
 
     /// Delivers segments of one connection that are next on a wired link and arrive before `horizon`, as far as they
     /// may be processed now. Returns false if none is.
-    fn segments_arrive(&mut self, link: usize, flow: u32, horizon: Time) -> bool {
+    fn segments_arrive_by_wire(&mut self, link: usize, flow: u32, horizon: Time) -> bool {
         let index = flow as usize;
         let connection = &mut self.connections[index];
         let (back, counters) = (connection.reverse, &mut connection.counters);
@@ -468,7 +468,7 @@ impl World {
     }
 }
 
-/// The paths used by a flow, each with the opposite one.
+/// The paths used by a flow, each with the opposite one; the forward path first.
 fn paths_of<'a>(hops: &'a [Hop], flow: &Flow) -> impl Iterator<Item = [&'a [Hop]; 2]> {
     let (forward, reverse) = (path_from(hops, flow.forward), path_from(hops, flow.reverse));
     let count = if is_one_way(flow) { 1 } else { 2 };

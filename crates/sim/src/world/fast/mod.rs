@@ -175,7 +175,7 @@ impl World {
                     self.packets[id].hop += 1;
                     self.arrive_from_air(id, channel);
                     match kind {
-                        Kind::Ack => self.acks_arrive(channel, hop, flow),
+                        Kind::Ack => self.acks_arrive_from_air(channel, hop, flow),
                         Kind::Data => self.segments_arrive_from_air(channel, hop, flow),
                         _ => {}
                     }

@@ -3,7 +3,7 @@
 //! The packets of an A-MPDU are passed up at one instant, and packets for the same wired link are put on it in one
 //! step. Where packets may be processed [early](super::eager_arrival), the arrival of the first is one event for all of
 //! them, up to the next timer or task. Consecutive packets that arrive at a station with a backlog join its queue in
-//! one step; so do the segments released by the ACKs of one PPDU.
+//! one step; so do the segments released by the ACKs of one PPDU, and the ACKs of its segments.
 
 use wifair_packet::{Packet, PacketId};
 use wifair_tcp::Sender;
@@ -91,7 +91,7 @@ impl World {
 
     /// Delivers the ACKs that are passed up to a sender behind another one, as long as the segments that they release
     /// go the same way as the last segment.
-    pub(in crate::world) fn acks_arrive(&mut self, channel: usize, hop: u32, flow: u32) {
+    pub(in crate::world) fn acks_arrive_from_air(&mut self, channel: usize, hop: u32, flow: u32) {
         let index = flow as usize;
         let connection = &mut self.connections[index];
         let Ends::Tcp { sender, .. } = &mut connection.ends else { return };
