@@ -5,7 +5,7 @@ use wifair_units::Duration;
 use super::{BROADCAST, Counters};
 
 /// Air time by receiver. What a station spends on its exchanges is in its counters; when it turns to another receiver,
-/// the former one gets the difference.
+/// the growth of these counters since it last turned is added to the former one.
 #[derive(Clone, Debug)]
 pub(super) struct AirToStations {
     /// For each sender, its receiver, and the air time of its exchanges before it turned to that one.
@@ -26,8 +26,9 @@ impl AirToStations {
         let own = &mut self.senders[sender];
         if own.0 != receiver {
             let (last, before) = std::mem::replace(own, (receiver, air()));
+            // No station has the number of a broadcast.
             if let Some(to) = self.to.get_mut(last as usize) {
-                *to += own.1 - before; // not if the last receivers were all
+                *to += own.1 - before;
             }
         }
     }
@@ -36,8 +37,8 @@ impl AirToStations {
     pub fn so_far<'a>(&self, counters: impl Iterator<Item = &'a Counters>) -> Vec<Duration> {
         let mut to = self.to.clone();
         for ((receiver, before), counters) in self.senders.iter().zip(counters) {
-            if *receiver != BROADCAST {
-                to[*receiver as usize] += counters.air() - *before;
+            if let Some(to) = to.get_mut(*receiver as usize) {
+                *to += counters.air() - *before;
             }
         }
         to
