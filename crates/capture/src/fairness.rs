@@ -187,7 +187,7 @@ impl Analysis {
                 bytes_in_bins.resize(length.max(bytes_in_bins.len()), 0);
                 let bins = (side.bins.first, side.bins.first + bytes_in_bins.len() - 1);
                 let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
-                // What leaves before the first ACK, once, with a FIN: a flow that wanted more would have sent it later.
+                // All data left before the first ACK, once, and a FIN came: a flow that wanted more would have gone on.
                 let at_once = side.initial_bytes == side.unique_bytes && side.again_packets == 0;
                 let finished =
                     side.fins > 0 && side.scoreboard.outstanding() == 0 && (at_once || side.last_data < others_go_on);

@@ -62,6 +62,7 @@ def radio(r: Records) -> Iterator[Finding]:
             f"Transmission attempts that fail because of errors, not collisions: {', '.join(parts)}."
             f" The MAC retries them, and gives up {counted(float(given_up[bad].sum()), 'frame')}{each_run(r)}.",
             {f"errors_{r.stations.names[i]}": float(share[i]) for i in bad},
+            # The scenario accepts one of them, by its standard.
             ("wlan.rate_adaptation=minstrel", "wlan.rate_adaptation=minstrel-ht") if "space" in r.scenario else (),
         )
     if "space" not in r.scenario:
@@ -70,7 +71,7 @@ def radio(r: Records) -> Iterator[Finding]:
     busy = attempts > 0.02 * attempts.sum()
     if busy.sum() > 1:
         most, least = collisions[busy].max(), collisions[busy].min()
-        # Where all hear each other, attempts collide with those of the others: the less a station sends, the more.
+        # Attempts collide with those of the others, so a station that sends less may collide more, hidden or not.
         others = (attempts.sum() - attempts)[busy]
         alike = max(1.0, float(others[np.argmax(collisions[busy])] / max(others[np.argmin(collisions[busy])], 1)))
         if most > 0.1 and most > 2 * alike * least:

@@ -112,8 +112,8 @@ fn a_repeated_answer_counts_like_a_single_one() {
     }
 }
 
-/// A transfer of three segments and a FIN, all sent before the first ACK, had no more to send, even if it comes in the
-/// last second, in which a flow that wanted more may have been stopped, as one that sent them one by one.
+/// In the last second of a capture, the end of a flow does not show that it had no more to send: it may have been
+/// stopped. A transfer that left before its first ACK did not wait for anything, so it had no more to send.
 #[test]
 fn a_transfer_that_left_at_once_had_no_more_to_send() {
     let [client, server] = ends(false);
