@@ -129,11 +129,11 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// The first line of its description, to the end of the sentence that this line breaks off.
+    /// The first line of its description, continued to the end of its last sentence.
     pub fn summary(&self) -> String {
         let paragraph: Vec<&str> = self.doc.lines().take_while(|line| !line.is_empty()).collect();
         let text = paragraph.join(" ");
-        let from = paragraph.first().map_or(0, |line| line.len().saturating_sub(1));
+        let from = paragraph.first().map_or(0, |line| line.trim_end_matches('.').len());
         let end = text[from..].find(". ").map_or(text.len(), |at| from + at + 1);
         text[..end].to_owned()
     }

@@ -154,9 +154,13 @@ fn partial(name: &str) -> String {
 
 /// Converts an error to an `OSError` of the right class, with its file.
 pub(crate) fn file_error(path: &Path, error: &std::io::Error) -> PyErr {
+    PyOSError::new_err((error.raw_os_error(), words_of(error), path.as_os_str().to_owned()))
+}
+
+/// The words of an error, without its number.
+fn words_of(error: &std::io::Error) -> String {
     let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    PyOSError::new_err((error.raw_os_error(), text.to_owned(), path.as_os_str().to_owned()))
+    text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
 /// A scenario that was read and checked.
@@ -391,9 +395,10 @@ pub fn parse(
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
     let mut load = |file: &str| {
         std::fs::read_to_string(Path::new(folder).join(file)).map_err(|why| {
-            let why = why.to_string();
-            let why = why.split(" (os error").next().unwrap_or_default();
-            why[..1].to_lowercase() + &why[1..]
+            // Words of the system may be in any language.
+            let why = words_of(&why);
+            let mut letters = why.chars();
+            letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
         })
     };
     let scenario = Source::from_bytes(name, data)
