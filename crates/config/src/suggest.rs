@@ -50,6 +50,7 @@ pub fn hint(word: &str, known: &[&str]) -> String {
             format!("did you mean {}?", quoted.join(" or "))
         }
         None if known.is_empty() => String::new(),
+        None if known.len() == 1 => format!("the only one is `{}`", known[0]),
         None if known.len() <= 16 => format!("one of {}", known.join(", ")),
         None => format!("one of {}, ... ({} in all)", known[..12].join(", "), known.len()),
     }
@@ -97,6 +98,7 @@ mod tests {
     fn a_word_of_one_letter_or_none_resembles_no_other() {
         assert_eq!(nearest("x", ["a", "ap"]), None);
         assert_eq!(hint("", &["a", "ap"]), "one of a, ap");
+        assert_eq!(hint("d", &["c"]), "the only one is `c`");
     }
 
     #[test]

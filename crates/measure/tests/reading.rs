@@ -177,7 +177,7 @@ error: unknown station `bb`
 error: unknown case `d`
   --> p.toml:10:53
 10 | flows = [{ station = 'a', direction = 'up', alone = 'd' }]
-   |                                                     ^^^ did you mean `c`?
+   |                                                     ^^^ the only one is `c`
 "#,
     );
 }
