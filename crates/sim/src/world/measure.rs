@@ -2,7 +2,7 @@
 //! distributions that are reset after the warm-up.
 
 use wifair_metrics::Histogram;
-use wifair_packet::Kind;
+use wifair_packet::Packet;
 use wifair_units::{Duration, Time, counters};
 
 /// Where and why a packet was lost.
@@ -78,8 +78,9 @@ impl FlowCounters {
         self.payload_arrived += packets * u64::from(payload);
     }
 
-    pub(super) fn lose(&mut self, kind: Kind, loss: Loss) {
-        let losses = if kind == Kind::Ack { &mut self.acks_lost } else { &mut self.data_lost };
+    /// Counts a lost packet; echo replies count as ACKs do.
+    pub(super) fn lose(&mut self, packet: &Packet, loss: Loss) {
+        let losses = if packet.is_data() { &mut self.data_lost } else { &mut self.acks_lost };
         losses[loss as usize] += 1;
     }
 }

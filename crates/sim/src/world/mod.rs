@@ -33,7 +33,7 @@ use wifair_mac::{
     AccessCategory, AirTime, Call, Channel, ChannelVariant, GeneralChannel, MacEvent, SharedChannel, SpatialChannel,
 };
 use wifair_metrics::Jitter;
-use wifair_packet::{Kind, NextHops, PacketId, Packets, flag};
+use wifair_packet::{Kind, NextHops, PacketId, Packets};
 use wifair_queue::{Cause, Dropped};
 use wifair_units::{Count, Duration, Time};
 
@@ -625,10 +625,7 @@ impl World {
         match (packet.kind, &mut self.routing) {
             (Kind::Icmp, _) => {}
             (Kind::Routing, Some(routing)) => routing.forget(packet),
-            (Kind::Udp, _) if packet.has(flag::ACK) => {
-                self.connections[packet.flow as usize].counters.lose(Kind::Ack, loss); // an echo reply
-            }
-            (kind, _) => self.connections[packet.flow as usize].counters.lose(kind, loss),
+            _ => self.connections[packet.flow as usize].counters.lose(packet, loss),
         }
     }
 

@@ -96,6 +96,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "transport = 'udp'\nudp.rate = '300 kb/s'",
         "transport = 'udp'\nudp.rate = '2 Mb/s'\nworkload = 'on-off'\non-off.on = '100 ms'\non-off.off = '200 ms'",
         "workload = 'web'\nweb.size = '20 kB'",
+        "workload = 'ping'\nping.interval = '7 ms'",
         "workload = 'periodic'\nperiodic.length = '20 kB'\nperiodic.period = '300 ms'",
     ];
     let flow = (any::<bool>(), select(kinds.to_vec())).prop_map(|(down, kind)| Flow { down, kind });
@@ -382,6 +383,23 @@ fn arrivals_at_an_access_point_with_categories_do_not_depend_on_fast_paths() {
         let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: false });
         assert_eq!(compare(sides), Ok(()));
     }
+}
+
+/// Echo replies of stations' pings that find the access point's queue full are no lost data.
+#[test]
+fn replies_lost_at_an_access_point_do_not_depend_on_fast_paths() {
+    let scenario = parse(
+        "duration = '3 s'\n[wlan]\nstandard = '802.11b'\n[ap]\nqueue.limit = '5 packets'\n\
+         [[servers]]\nname = 's'\n[[stations]]\nname = 'sta'\n\
+         [[flows]]\nname = 'echo'\nstation = 'sta'\nworkload = 'ping'\nping.interval = '7 ms'\n\
+         [[flows]]\nname = 'f'\nstation = 'sta'\ndirection = 'down'\n",
+    )
+    .expect("it is valid");
+    let sides = [true, false].map(|fast_paths| Side { scenario: &scenario, fast_paths, frames: false });
+    let [echo, _] = &sides[0].counters(Time::ZERO + Duration::from_secs(3))[..] else { panic!("two flows") };
+    assert!(echo.acks_lost.iter().sum::<u64>() > 0);
+    assert_eq!(echo.data_lost.iter().sum::<u64>(), 0);
+    assert_eq!(compare(sides), Ok(()));
 }
 
 /// A wrong shortcut is noticed, and the first affected packet is named. The wrong one waits a slot longer for an ACK,

@@ -373,7 +373,7 @@ impl World {
         let refuse = |packets: &mut Packets, id| {
             packets.release(id);
             let packet = &packets[id];
-            connections[packet.flow as usize].counters.lose(packet.kind, Loss::ApQueue);
+            connections[packet.flow as usize].counters.lose(packet, Loss::ApQueue);
             drops.overflow += 1;
         };
         cell.arrive_lazily(
