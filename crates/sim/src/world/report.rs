@@ -80,9 +80,7 @@ impl World {
         let attempts: u64 = stations.iter().map(|station| station.attempts).sum();
         let collisions: u64 = stations.iter().map(|station| station.collisions).sum();
         let (queue_mean, queue_max, queue_full) = self.ap_queues();
-        let lost_at_ap = |losses: fn(&FlowCounters) -> &[u64; Loss::COUNT]| -> u64 {
-            counted.iter().map(|counters| losses(counters)[Loss::ApQueue as usize]).sum()
-        };
+        let at_ap = |losses: &[u64; Loss::COUNT]| losses[Loss::ApQueue as usize];
         let routing = self.routing.as_ref().map(|routing| routing.sent).unwrap_or_default();
         let routing = routing.minus(&self.routing_at_warm_up);
         let fraction = |part: Duration| part.nearest_secs() / air.total().nearest_secs();
@@ -132,8 +130,9 @@ impl World {
             ap_queue_mean_packets: queue_mean,
             ap_queue_max_packets: queue_max,
             ap_queue_full_fraction: queue_full,
-            ap_drops_data: lost_at_ap(|counters| &counters.data_lost),
-            ap_drops_ack: lost_at_ap(|counters| &counters.acks_lost),
+            ap_drops_data: counted.iter().map(|counters| at_ap(&counters.data_lost)).sum(),
+            // Without echo replies.
+            ap_drops_ack: shares.iter().map(|index| at_ap(&counted[*index].acks_lost)).sum(),
             routing_packets: routing.packets,
             routing_bytes: routing.bytes,
             timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
