@@ -204,27 +204,21 @@ impl World {
         let index = packet.flow as usize;
         let connection = &mut self.connections[index];
         let Ends::Tcp { receiver, .. } = &mut connection.ends else { return self.take_real(id) };
-        let counters = &mut connection.counters;
-        counters.arrive(packet.payload);
-        self.flows[connection.flow as usize].one_way.add(self.now - self.lead - packet.sent_at());
-        receiver.on_packet(self.now, packet);
-        let (answers, hop) = (receiver.is_due(), connection.reverse);
-        let mut more = false;
-        if answers {
-            counters.acks_sent += 1;
-            more = receiver.write(self.now, packet);
-            packet.hop = hop;
-        } else {
+        let one_way = &mut self.flows[connection.flow as usize].one_way;
+        let answer = receive(receiver, &mut connection.counters, one_way, self.now, self.lead, packet);
+        let hop = connection.reverse;
+        packet.hop = hop;
+        if answer.is_none() {
             self.packets.release(id);
         }
-        if more || connection.sessions.is_some() {
-            return self.end_segment(answers.then_some(id), index);
+        if answer == Some(Answer::First) || connection.sessions.is_some() {
+            return self.end_segment(answer.map(|_| id), index);
         }
         if receiver.has_timer() {
             let deadline = receiver.deadline();
             self.set_timer(2 * index + 1, deadline);
         }
-        if answers {
+        if answer.is_some() {
             self.launch(id, hop);
         }
     }
@@ -565,6 +559,36 @@ impl Connection {
         let (Some(sessions), Ends::Tcp { receiver, .. }) = (&mut self.sessions, &self.ends) else { return None };
         if sessions.follow_receiver(now, receiver.delivered()) { self.user } else { None }
     }
+}
+
+/// What a receiver sends when a segment has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// An ACK.
+    Only,
+    /// An ACK, and others behind it.
+    First,
+}
+
+/// Hands a segment that arrives at `now` to its receiver, and replaces it by the ACK that is due, if any. It was
+/// received `lead` before it was passed up; there its one-way delay ends.
+#[inline(always)]
+pub(super) fn receive(
+    receiver: &mut Receiver,
+    counters: &mut FlowCounters,
+    one_way: &mut Delays,
+    now: Time,
+    lead: Duration,
+    packet: &mut Packet,
+) -> Option<Answer> {
+    counters.arrive(packet.payload);
+    one_way.add(now - lead - packet.sent_at());
+    receiver.on_packet(now, packet);
+    if !receiver.is_due() {
+        return None;
+    }
+    counters.acks_sent += 1;
+    Some(if receiver.write(now, packet) { Answer::First } else { Answer::Only })
 }
 
 /// The datagram of a flow at offset `sent`, on connection number `index`.

@@ -17,7 +17,7 @@ use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{Duration, Time};
 
 use crate::world::fast::trains::send_released;
-use crate::world::flow::{Ends, Flow};
+use crate::world::flow::{Answer, Ends, Flow, receive};
 use crate::world::plan::{Hop, TransportPlan, WorkloadPlan, path_from};
 use crate::world::wired_link::{Departure, EagerArrival};
 use crate::world::{FIRST_CHANNEL, World};
@@ -427,20 +427,17 @@ impl World {
             return false;
         }
         let (packets, one_way) = (&mut self.packets, &mut self.flows[connection.flow as usize].one_way);
-        let (mut is_noteworthy, mut count, mut more) = (false, 0, None);
+        let (mut is_noteworthy, mut count, mut first) = (false, 0, None);
         for &(time, id) in wire.under_way() {
             let packet = &mut packets[id];
             let is_alike = (packet.flow, packet.kind) == (flow, Kind::Data);
-            if !is_alike || time >= horizon || time >= receiver.deadline() || more.is_some() {
+            if !is_alike || time >= horizon || time >= receiver.deadline() || first.is_some() {
                 break;
             }
             count += 1;
-            counters.arrive(packet.payload);
-            one_way.add(time - packet.sent_at());
-            receiver.on_packet(time, packet);
-            if receiver.is_due() {
-                counters.acks_sent += 1;
-                more = receiver.write(time, packet).then_some(time);
+            let answer = receive(receiver, counters, one_way, time, Duration::ZERO, packet);
+            if let Some(answer) = answer {
+                first = (answer == Answer::First).then_some(time);
                 packet.hop = back;
                 is_noteworthy |=
                     line.send(time, Time::ZERO, Time::ZERO, id, packets, &mut self.dropped) == Departure::Noteworthy;
@@ -459,7 +456,7 @@ impl World {
         if is_noteworthy {
             self.update_link(answers);
         }
-        if let Some(time) = more {
+        if let Some(time) = first {
             let now = std::mem::replace(&mut self.now, time);
             self.acknowledge(index);
             self.now = now;

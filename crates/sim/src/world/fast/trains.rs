@@ -9,7 +9,7 @@ use wifair_packet::{Packet, PacketId};
 use wifair_tcp::Sender;
 use wifair_units::{Duration, Time};
 
-use crate::world::flow::Ends;
+use crate::world::flow::{Answer, Ends, receive};
 use crate::world::plan::Hop;
 use crate::world::wired_link::EagerArrival;
 use crate::world::{TIMERS, World};
@@ -156,21 +156,18 @@ impl World {
         let (counters, one_way) = (&mut connection.counters, &mut self.flows[connection.flow as usize].one_way);
         let (behind, leads) = (channel.passed_up(), channel.passed_up_leads());
         let bound = self.next_events.earliest().min(self.until);
-        let (mut count, mut more, mut left) = (0, false, None);
+        let (mut count, mut answer, mut left) = (0, None, None);
         for (_, id) in behind {
             let packet = &mut packets[*id];
             let is_alike = (packet.hop, packet.flow) == (hop, flow);
-            if !is_alike || now >= bound.min(receiver.deadline()) || more || left.is_some() {
+            let is_over = answer == Some(Answer::First) || left.is_some();
+            if !is_alike || now >= bound.min(receiver.deadline()) || is_over {
                 break;
             }
             let lead = leads.get(count).copied().unwrap_or(Duration::ZERO);
             count += 1;
-            counters.arrive(packet.payload);
-            one_way.add(now - lead - packet.sent_at());
-            receiver.on_packet(now, packet);
-            if receiver.is_due() {
-                counters.acks_sent += 1;
-                more = receiver.write(now, packet);
+            answer = receive(receiver, counters, one_way, now, lead, packet);
+            if answer.is_some() {
                 packet.hop = back;
                 left = (!kept.take(*id, packet)).then_some(*id);
             } else {
@@ -186,7 +183,7 @@ impl World {
         if let Some(id) = left {
             self.launch(id, back);
         }
-        if more {
+        if answer == Some(Answer::First) {
             self.acknowledge(index);
         }
     }
