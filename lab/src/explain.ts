@@ -352,7 +352,7 @@ function radio(r: Records): Found {
   return {
     topic: "bad radio",
     text: `Transmission attempts that fail because of errors, not collisions: ${parts.join(", ")}. The MAC retries them, and gives up ${counted(sum(bad.map((i) => givenUp[i]!)), "frame")}.`,
-    advice: "space" in r.checked.tree ? [`wlan.rate_adaptation=minstrel${/^802.11[bag]$/.test(r.checked.standard ?? "") ? "" : "-ht"}`] : [],
+    advice: "space" in r.checked.tree ? [`wlan.rate_adaptation=minstrel${/^802\.11[abg]$/.test(r.checked.standard ?? "") ? "" : "-ht"}`] : [],
   };
 }
 
@@ -366,7 +366,7 @@ function collisions(r: Records): Found {
   if (busy.length < 2) return null;
   const values = busy.map((i) => share[i]!);
   const [most, least] = [Math.max(...values), Math.min(...values)];
-  // Where all hear each other, attempts collide with those of the others: the less a station sends, the more.
+  // Attempts collide with those of the others, so a station that sends less may collide more, hidden or not.
   const others = (i: number): number => Math.max(sum(attempts) - attempts[busy[i]!]!, 1);
   const alike = Math.max(1, others(first(values, Math.max)) / others(first(values, Math.min)));
   if (most <= 0.1 || most <= 2 * alike * least) return null;

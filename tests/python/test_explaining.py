@@ -111,7 +111,10 @@ def test_fewer_stations_are_not_advised_against_errors() -> None:
     assert "Lower rates would waste less" in said
 
 
-def test_no_hidden_stations_if_all_hear_each_other() -> None:
+@pytest.mark.parametrize(
+    "places", [{}, {"space": {}, "stations.position": ["1 m", "0 m"]}], ids=["no space", "one place"]
+)
+def test_no_hidden_stations_if_all_hear_each_other(places: dict[str, object]) -> None:
     """Stations with little to send collide twice as often as the access point here, although they hear it."""
     cell = """
         duration = "10 s"
@@ -120,7 +123,7 @@ def test_no_hidden_stations_if_all_hear_each_other() -> None:
         stations = [{ name = "sta", count = 40 }]
         flows = [{ name = "up", station = "sta", direction = "up" }]
     """
-    results = run(Scenario.from_text(cell), seeds=[1])
+    results = run(Scenario.from_text(cell).with_(places), seeds=[1])
     shares = results.stations["collisions"] / results.stations["attempts"]
     busy = results.stations["attempts"] > 0.02 * results.stations["attempts"].sum()
     assert shares[busy].max() > 2 * shares[busy].min()
@@ -474,19 +477,3 @@ def test_what_is_chosen_or_refused_is_not_advised() -> None:
     assert "wlan.rate_adaptation=minstrel" not in known
     for change in known:
         Scenario.from_text(weak).with_(dict([change.split("=", 1)]))
-
-
-def test_no_hidden_stations_if_all_are_at_one_place() -> None:
-    cell = """
-        duration = "10 s"
-        space = {}
-        wlan.standard = "802.11ax"
-        servers = [{ name = "server" }]
-        stations = [{ name = "sta", count = 40, position = ["1 m", "0 m"] }]
-        flows = [{ name = "up", station = "sta", direction = "up" }]
-    """
-    results = run(Scenario.from_text(cell), seeds=[1])
-    shares = results.stations["collisions"] / results.stations["attempts"]
-    busy = results.stations["attempts"] > 0.02 * results.stations["attempts"].sum()
-    assert shares[busy].max() > 2 * shares[busy].min()
-    assert "collisions" not in topics(explain(results))

@@ -56,14 +56,14 @@ def radio(r: Records) -> Iterator[Finding]:
     share = errors / np.maximum(attempts, 1)
     bad = [int(i) for i in np.argsort(-share, kind="stable") if share[i] > 0.02]
     if bad:
+        is_older = r.scenario.get("wlan", {}).get("standard") in ("802.11a", "802.11b", "802.11g")
         parts = [f"{r.stations.names[i]} {percent(float(share[i]))}" for i in bad[:FEW]]
         yield Finding(
             "bad radio",
             f"Transmission attempts that fail because of errors, not collisions: {', '.join(parts)}."
             f" The MAC retries them, and gives up {counted(float(given_up[bad].sum()), 'frame')}{each_run(r)}.",
             {f"errors_{r.stations.names[i]}": float(share[i]) for i in bad},
-            # The scenario accepts one of them, by its standard.
-            ("wlan.rate_adaptation=minstrel", "wlan.rate_adaptation=minstrel-ht") if "space" in r.scenario else (),
+            (f"wlan.rate_adaptation={'minstrel' if is_older else 'minstrel-ht'}",) if "space" in r.scenario else (),
         )
     if "space" not in r.scenario:
         return  # where all stations hear each other, those that rarely send may also collide more often
