@@ -57,21 +57,21 @@ row! {
         /// Data packets that reached their recipient after it had stopped waiting for them
         /// (`aggregation.reorder_timeout`).
         pub data_drops_late: u64,
-        /// TCP ACKs dropped by the access point's queue.
+        /// TCP ACKs or echo replies dropped by the access point's queue.
         pub ack_drops_ap_queue: u64,
-        /// TCP ACKs dropped by a station's queue.
+        /// TCP ACKs or echo replies dropped by a station's queue.
         pub ack_drops_station_queue: u64,
-        /// TCP ACKs dropped by a wired link's queue.
+        /// TCP ACKs or echo replies dropped by a wired link's queue.
         pub ack_drops_link_queue: u64,
-        /// TCP ACKs given up by the MAC at its retry limit.
+        /// TCP ACKs or echo replies given up by the MAC at its retry limit.
         pub ack_drops_retry_limit: u64,
-        /// TCP ACKs dropped by a scheme of the access point.
+        /// TCP ACKs or echo replies dropped by a scheme of the access point.
         pub ack_drops_ap_scheme: u64,
-        /// TCP ACKs pushed out while they waited for a route to their destination.
+        /// TCP ACKs or echo replies pushed out while they waited for a route to their destination.
         pub ack_drops_no_route: u64,
-        /// TCP ACKs that the MAC dropped because their lifetime had ended.
+        /// TCP ACKs or echo replies that the MAC dropped because their lifetime had ended.
         pub ack_drops_lifetime: u64,
-        /// TCP ACKs that reached their recipient after it had stopped waiting for them.
+        /// TCP ACKs or echo replies that reached their recipient after it had stopped waiting for them.
         pub ack_drops_late: u64,
         /// Payload that the application offered in the measured time, per second [bit/s]; infinite if it always had
         /// more.
