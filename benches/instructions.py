@@ -19,6 +19,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RECORD = HERE / "instructions.json"
 TOLERANCE = 0.05
+DOWN = 'flows.direction="down"'
 # Scenario, the payload of a packet where these are counted instead of frames, the simulated seconds of the longer run,
 # and keys to set. A second of 10 Gb/s has some 300,000 packets.
 SCENARIOS: dict[str, tuple[str, int | None, int, *tuple[str, ...]]] = {
@@ -27,8 +28,8 @@ SCENARIOS: dict[str, tuple[str, int | None, int, *tuple[str, ...]]] = {
     "chain of five": ("chain.toml", None, 25),
     "aggregates": ("aggregates.toml", 1472, 25),
     "aggregates of TCP": ("aggregates-tcp.toml", 1460, 25),
-    "downloads": ("aggregates-tcp-down.toml", 1460, 25),
-    "downloads, GRO": ("aggregates-tcp-down.toml", 1460, 25, "tcp.gro=true"),
+    "downloads": ("aggregates-tcp.toml", 1460, 25, DOWN),
+    "downloads, GRO": ("aggregates-tcp.toml", 1460, 25, DOWN, "tcp.gro=true"),
     "10 Gb/s": ("high_speed.toml", 1460, 10),
 }
 SHORT_S = 5
