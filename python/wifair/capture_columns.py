@@ -109,6 +109,8 @@ STATIONS = SEED | {
     "airtime_s": "Time on the air of its frames of known rate [s].",
     "frames_without_rate": "Frames of unknown rate, whose air time is not known.",
     "airtime_share": "Share in the air time of all stations.",
+    "airtime_to_station_s": "Air time of exchanges that others begin with it: data and RTS to it, and its answers [s].",
+    "airtime_to_station_share": "Share of these exchanges in the air time of all stations.",
     "signal_mean_dbm": "Mean signal at the capturing radio [dBm].",
     "access_point": "Whether it sent data from the distribution system.",
 }

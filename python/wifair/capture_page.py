@@ -222,11 +222,12 @@ def _host(endpoint: str) -> str:
 
 def _transmitters(capture: Capture) -> str:
     stations = capture.stations
-    titles = ["address", "frames", "data frames", "retries", "air time", "share of air time", "signal"]
+    titles = ["address", "frames", "data frames", "retries", "air time", "share of air time", "share to it", "signal"]
     rows = []
     for row in sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row])):
         figures = _cells(stations, row, attempts=_whole, data_frames=_whole, retry_fraction=percent)
-        for name, shown in zip(("airtime_s", "airtime_share"), air_time(stations, row), strict=True):
+        names = ("airtime_s", "airtime_share", "airtime_to_station_share")
+        for name, shown in zip(names, air_time(stations, row), strict=True):
             figures.append((shown, float(stations[name][row])))
         figures += _cells(stations, row, signal_mean_dbm=_dbm)
         rows.append([(transmitter(stations, row), None), *figures])

@@ -213,7 +213,7 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
 def _stations(capture: Capture) -> list[str]:
     stations = capture.stations
     largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
-    rows = [["station", "frames", "retries", "air time", "of all", "signal"]]
+    rows = [["station", "frames", "retries", "air time", "of all", "to it", "signal"]]
     for row in largest[:MOST_STATIONS]:
         signal = float(stations["signal_mean_dbm"][row])
         rows.append(
@@ -229,14 +229,21 @@ def _stations(capture: Capture) -> list[str]:
     return [*aligned(rows, left=range(1)), *more, *unknown_air_time(stations)]
 
 
-def air_time(stations: Columns, row: int) -> tuple[str, str]:
-    """Show the air time of a station and its share, as far as the rates of its and of all frames are known."""
+def air_time(stations: Columns, row: int) -> tuple[str, str, str]:
+    """Show the air time of a station, its share, and the share of exchanges that others begin with the station.
+
+    Each is shown as far as the rates of its frames and of all frames are known.
+    """
     unknown, frames = stations["frames_without_rate"], stations["attempts"]
-    share = NOTHING if unknown.sum() > FEW_UNKNOWN * frames.sum() else percent(float(stations["airtime_share"][row]))
+    are_known = unknown.sum() <= FEW_UNKNOWN * frames.sum()
+    of_all, to_it = (
+        percent(float(stations[name][row])) if are_known else NOTHING
+        for name in ("airtime_share", "airtime_to_station_share")
+    )
     if unknown[row] == frames[row]:
-        return NOTHING, NOTHING
+        return NOTHING, NOTHING, to_it
     more = "> " if unknown[row] > FEW_UNKNOWN * frames[row] else ""
-    return more + time(float(stations["airtime_s"][row])), share
+    return more + time(float(stations["airtime_s"][row])), of_all, to_it
 
 
 def unknown_air_time(stations: Columns) -> list[str]:

@@ -428,6 +428,31 @@ def test_a_cts_to_self_counts_for_its_sender(tmp_path: Path) -> None:
     assert list(seen["attempts"]) == [list(frames["sender"]).count(name) for name in ("sta", "ap")]
 
 
+@pytest.mark.parametrize("older", ["802.11n", "802.11b"])
+def test_air_time_to_a_station_is_that_of_the_run(older: str, tmp_path: Path) -> None:
+    """Data to a station, RTS or CTS-to-self before them, and its block ACKs; the run counts by exchange."""
+    cell = f"""
+        duration = "200 ms"
+        wlan = {{ standard = "802.11n", band = "2.4 GHz", data_error = 0.1, rts_threshold = "3000 B" }}
+        servers = [{{ name = "server" }}]
+        stations = [{{ name = "fast" }}, {{ name = "slow", mcs = 0 }}, {{ name = "old", standard = "{older}" }}]
+    """
+    for station, rate in (("fast", 20), ("slow", 2), ("old", 1)):
+        flow = (
+            f'station = "{station}", direction = "down", stop = "180 ms", transport = "udp", udp.rate = "{rate} Mb/s"'
+        )
+        cell += f'[[flows]]\nname = "{station}"\n' + flow.replace(", ", "\n") + "\n"
+    results = wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=("air",), snap=160))
+    sent, found = results.stations, wifair.read_capture(tmp_path / "air.pcap")
+    assert sent["air_collided_s"].sum() == 0
+    spent = sent["air_to_station_s"]
+    seen = dict(zip(found.stations["name"], found.stations["airtime_to_station_s"], strict=True))
+    assert sorted(seen.values()) == pytest.approx(sorted(spent), rel=1e-9)
+    assert sum(seen.values()) == pytest.approx(found.stations["airtime_s"].sum(), rel=1e-9)
+    shares = found.stations["airtime_to_station_share"]
+    assert shares == pytest.approx(found.stations["airtime_to_station_s"] / found.stations["airtime_s"].sum())
+
+
 def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path) -> None:
     """Radiotap of 802.11be frames that a run writes has no rate, so their air time is unknown, and not 0 ms."""
     cell = """

@@ -56,6 +56,8 @@ pub struct AirStation {
     pub data_frames: u64,
     /// Air time in us of the frames with known rate.
     pub air_time_us: f64,
+    /// Air time in us of such frames in exchanges that others begin with it: data and RTS to it, and its answers.
+    pub air_time_to_us: f64,
     /// Frames of unknown rate, and so of unknown air time.
     pub unrated: u64,
     /// A-MPDUs sent, as numbered by the capturing radio.
@@ -86,6 +88,8 @@ pub(crate) struct AirStatistics {
     pub(crate) frames: u64,
     /// Frames that count for no station: ACK and CTS to stations that were not heard, and those beyond the limit.
     pub(crate) unattributed: u64,
+    /// Air time in us of exchanges that others begin with a station, heard or not.
+    air_times_to: Registry<Mac, f64>,
     /// The A-MPDU to which the last frame belongs.
     ampdu: Option<Ampdu>,
     /// The sender of the last A-MPDU, until a block ACK or ACK answers it.
@@ -128,26 +132,29 @@ impl Ampdu {
 impl AirStatistics {
     pub(crate) fn note(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo) {
         // A CTS that follows no RTS is a CTS-to-self (10.3.2.11) if the station that it names sends the next frame.
-        let next = frame.transmitter.filter(|_| frame.kind != WifiFrameKind::Rts);
-        self.settle_cts(next);
+        let is_rts = frame.kind == WifiFrameKind::Rts;
+        self.settle_cts(frame.transmitter.filter(|_| !is_rts).map(|transmitter| (transmitter, frame.receiver)));
         let is_answer = self.rts.take() == Some(frame.receiver);
         match frame.kind {
             WifiFrameKind::Cts if !is_answer => self.cts = Some((frame.receiver, frame.length, *radio)),
             kind => {
-                self.rts = frame.transmitter.filter(|_| kind == WifiFrameKind::Rts);
-                self.count_frame(frame, radio);
+                self.rts = frame.transmitter.filter(|_| is_rts);
+                let is_response = matches!(kind, WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::BlockAck);
+                self.count_frame(frame, radio, (!is_response).then_some(frame.receiver));
             }
         }
     }
 
-    /// Counts the CTS that waits for the frame after it, whose transmitter is `next`.
-    pub(crate) fn settle_cts(&mut self, next: Option<Mac>) {
+    /// Counts the CTS that waits for the frame after it, whose transmitter and receiver are `next`.
+    pub(crate) fn settle_cts(&mut self, next: Option<(Mac, Mac)>) {
         let Some((receiver, length, radio)) = self.cts.take() else { return };
-        let transmitter = next.filter(|next| *next == receiver);
-        self.count_frame(&WifiFrame { transmitter, ..WifiFrame::cts(receiver, length) }, &radio);
+        let (transmitter, partner) = next.filter(|(transmitter, _)| *transmitter == receiver).unzip();
+        self.count_frame(&WifiFrame { transmitter, ..WifiFrame::cts(receiver, length) }, &radio, partner);
     }
 
-    fn count_frame(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo) {
+    /// Counts a frame of an exchange that another station begins with `partner`; without one, it is a response of that
+    /// partner.
+    fn count_frame(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo, partner: Option<Mac>) {
         self.frames += 1;
         // ACK and CTS do not name their sender: it is the station that their receiver addressed last.
         let sender = match frame.transmitter {
@@ -207,12 +214,28 @@ impl AirStatistics {
             station.unrated += 1;
             return;
         };
-        station.air_time_us += air_time_us(psdu, rate, radio);
+        let air_time = air_time_us(psdu, rate, radio);
+        station.air_time_us += air_time;
         let kbps = ((rate.data_rate().as_bps() + 500) / 1_000) as u32;
         count(&mut station.rates, kbps);
         if let Some(mode) = ModeParameters::of(rate) {
             count(&mut station.modes, mode);
         }
+        if let Some(partner) = partner.or(sender).filter(|partner| !partner.is_group())
+            && let Some(air_time_to) = self.air_times_to.entry(partner, || 0.0)
+        {
+            *air_time_to += air_time;
+        }
+    }
+
+    /// Ends the counting; returns the stations, in the order in which they were first heard.
+    pub(crate) fn finish(&mut self) -> Vec<AirStation> {
+        self.settle_cts(None);
+        let mut stations = std::mem::take(&mut self.stations).entries;
+        for station in &mut stations {
+            station.air_time_to_us = self.air_times_to.get(&station.address).copied().unwrap_or(0.0);
+        }
+        stations
     }
 
     /// Counts A-MPDUs that nobody answers before the first data frame of another PPDU. A single MPDU may be answered by

@@ -321,7 +321,7 @@ impl Analyzer {
         for connection in &mut self.connections {
             connection.finish(self.last);
         }
-        self.air.settle_cts(None);
+        let stations = self.air.finish();
         self.counts.copies = self.copies.dropped;
         self.counts.retry_copies = self.retries.dropped;
         Analysis {
@@ -329,7 +329,7 @@ impl Analyzer {
             span: self.first.map(|first| (first, self.last)),
             interfaces,
             damage,
-            stations: self.air.stations.entries,
+            stations,
             noise: self.air.noise,
             rows: self.rows,
             others: self.others,

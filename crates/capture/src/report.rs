@@ -198,6 +198,8 @@ impl Analysis {
             json.put("retry_fraction", share);
             json.put("airtime_s", station.air_time_us * 1e-6);
             json.put("airtime_share", (total > 0.0).then(|| station.air_time_us / total));
+            json.put("airtime_to_station_s", station.air_time_to_us * 1e-6);
+            json.put("airtime_to_station_share", (total > 0.0).then(|| station.air_time_to_us / total));
             json.put("frames_without_rate", station.unrated);
             json.put("aggregates", station.aggregates);
             let mean = (station.aggregates > 0).then(|| station.aggregated as f64 / station.aggregates as f64);
