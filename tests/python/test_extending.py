@@ -133,6 +133,19 @@ def test_fifo_in_python_gives_the_same_bytes_everywhere(scenario: wifair.Scenari
         same(base.with_({f"{owner}.queue.discipline": Fifo}), base)
 
 
+@pytest.mark.parametrize("space", ["", '[[space.paths]]\nfrom = "ap"\nto = "sta"\ngain = "-60 dB"\n'])
+def test_a_fifo_in_python_gives_the_same_bytes_without_shortcuts(text: str, space: str) -> None:
+    base = wifair.Scenario.from_text(text + space)
+    mine = base.with_({"stations.queue.discipline": Fifo})
+    assert tables(wifair.run(mine, fast_paths=False)) == tables(wifair.run(base))
+    assert tables(wifair.run(mine, frames=True)) == tables(wifair.run(base))
+
+
+def test_a_fifo_in_python_serves_a_station_with_two_categories(scenario: wifair.Scenario) -> None:
+    base = scenario.with_({"ap.scheme.access": "edca"})
+    same(base.with_({"stations.queue.discipline": Fifo}), base)
+
+
 def test_a_class_is_named_in_files_overrides_and_sweeps(scenario: wifair.Scenario) -> None:
     name = f"{Reno.__module__}:Reno"
     by_class = scenario.with_({"flows.up.tcp.cc": Reno})

@@ -117,7 +117,7 @@ pub struct Facts<'a> {
 }
 
 /// The interface of every scheme.
-pub trait Scheme: DuplicateScheme + fmt::Debug + Send + Sync {
+pub trait Scheme: fmt::Debug + Send + Sync {
     /// Handles a packet that passes.
     fn pass(&mut self, at: &Passage, packet: &mut Packet, requests: &mut Vec<Request>) -> PacketVerdict;
 
@@ -147,24 +147,6 @@ pub trait Scheme: DuplicateScheme + fmt::Debug + Send + Sync {
     }
 }
 
-/// A copy of a scheme in the same state.
-pub trait DuplicateScheme {
-    /// Makes one.
-    fn duplicate(&self) -> Box<dyn Scheme>;
-}
-
-impl<T: Scheme + Clone + 'static> DuplicateScheme for T {
-    fn duplicate(&self) -> Box<dyn Scheme> {
-        Box::new(self.clone())
-    }
-}
-
-impl Clone for Box<dyn Scheme> {
-    fn clone(&self) -> Self {
-        (**self).duplicate()
-    }
-}
-
 table! {
     /// What the access point does to passing packets.
     pub struct ApSettings {
@@ -180,7 +162,7 @@ table! {
 }
 
 /// All schemes of one access point.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Schemes {
     /// In the order in which packets pass them: those that drop come first.
     schemes: Vec<Box<dyn Scheme>>,

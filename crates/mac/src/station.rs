@@ -9,7 +9,7 @@ use wifair_phy::{OutageProcess, Timing};
 use wifair_queue::{Limit, Queue};
 
 /// Settings of one station or access point.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct StationSettings {
     /// aCWmin.
     pub cw_min: u32,

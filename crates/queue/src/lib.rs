@@ -116,7 +116,7 @@ pub struct AirUse {
 }
 
 /// The interface of every discipline.
-pub trait Discipline {
+pub trait Discipline: fmt::Debug + Send {
     /// Adds a packet whose next station is `to`; may drop that packet or others.
     fn enqueue(&mut self, now: Time, id: PacketId, to: u32, packets: &mut Packets, dropped: &mut Dropped);
 
@@ -184,18 +184,6 @@ pub trait Discipline {
     }
 }
 
-/// A discipline from outside this crate, such as one written in Python.
-pub trait CustomDiscipline: Discipline + fmt::Debug + Send {
-    /// A copy in the same state.
-    fn duplicate(&self) -> Box<dyn CustomDiscipline>;
-}
-
-impl Clone for Box<dyn CustomDiscipline> {
-    fn clone(&self) -> Self {
-        self.duplicate()
-    }
-}
-
 table! {
     /// A queue of packets for the air or for a wired link. The packet being sent is not part of it.
     pub struct QueueSettings {
@@ -248,7 +236,7 @@ impl Queue {
     }
 
     /// A discipline from outside this crate instead of the one that `settings` choose.
-    pub fn custom(settings: &QueueSettings, queue: Box<dyn CustomDiscipline>) -> Self {
+    pub fn custom(settings: &QueueSettings, queue: Box<dyn Discipline>) -> Self {
         Self::Custom(queue).behind_routing(settings)
     }
 
@@ -291,14 +279,14 @@ macro_rules! disciplines {
         }
 
         /// A discipline, as an enum so that dispatch is a branch. FIFO, the usual one, is not boxed.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         #[non_exhaustive]
         pub enum Queue {
             $( $(#[doc = $doc])* $variant($type), )+
             /// Routing messages before all others.
             RoutingFirst(Box<RoutingFirst>),
-            /// From outside this crate.
-            Custom(Box<dyn CustomDiscipline>),
+            /// From outside this crate, such as one written in Python.
+            Custom(Box<dyn Discipline>),
         }
 
         /// Calls a method of the discipline, whichever it is.

@@ -13,7 +13,7 @@ use super::room::Room;
 use super::{AirUse, Discipline, Dropped, Limit, Queue};
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct RoutingFirst {
     line: BoundedLine<()>,
     others: Queue,

@@ -329,7 +329,7 @@ impl<'a> AirBuilder<'a> {
     }
 
     /// The access point or a station with the two access categories of a scheme, and its own windows if it has any.
-    fn prioritizing_station(self, plan: &AccessPlan, node: Node, common: StationSettings) -> EdcaStation {
+    fn prioritizing_station(self, plan: &AccessPlan, node: Node, mut common: StationSettings) -> EdcaStation {
         let (wlan, name) = (self.wlan, self.scenario.name_of(node));
         let OwnSettings { queue, cw_min, cw_max, .. } = self.own(node);
         let categories = if matches!(node, Node::Station(_)) { &plan.stations } else { &plan.ap };
@@ -337,7 +337,7 @@ impl<'a> AirBuilder<'a> {
         let first_backoff = self.stream("first-backoff", &name);
         let priority = CategorySettings::with_queue(categories.priority.clone(), first_queue, first_backoff);
         let parameters = categories.best_effort.with_windows(cw_min, cw_max, (wlan.cw_min, wlan.cw_max));
-        let best_effort = CategorySettings::with_queue(parameters, common.queue.clone(), common.backoff.clone());
+        let best_effort = CategorySettings::of(&mut common, parameters);
         EdcaStation::without_mcs(common, vec![priority, best_effort])
     }
 

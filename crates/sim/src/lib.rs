@@ -71,7 +71,7 @@ pub trait CustomClasses: fmt::Debug + Send + Sync {
     fn congestion_control(&self, params: &cc::python::Params, flow: &str) -> cc::CustomControl;
 
     /// An empty queue at `site`.
-    fn queue(&self, params: &queue::python::Params, site: &queue::Site<'_>) -> Box<dyn queue::CustomDiscipline>;
+    fn queue(&self, params: &queue::python::Params, site: &queue::Site<'_>) -> Box<dyn queue::Discipline>;
 }
 
 /// A run that advances in steps and can be stopped between them.

@@ -25,7 +25,7 @@ use crate::{AirTime, Call, Counters, MacEvent, Tap};
 use wifair_queue::{Discipline, Dropped, Gauge, Queue};
 
 /// A channel and its stations.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[allow(clippy::large_enum_variant)]
 pub enum Channel {
     /// DCF, all stations hear each other: a shortcut for the general channel.

@@ -37,7 +37,7 @@ impl Task {
 }
 
 /// One category of one station: an EDCA function.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Edcaf {
     /// The station to which it belongs.
     pub station: usize,

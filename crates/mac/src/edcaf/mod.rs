@@ -87,7 +87,7 @@ impl Station {
 const ANY_WIDTH: u8 = u8::MAX;
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Edcafs {
     pub(crate) access: Access,
     /// How long senders wait for any response, if that does not depend on its rate.

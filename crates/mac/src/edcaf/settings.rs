@@ -163,7 +163,7 @@ impl AggregationRules {
 }
 
 /// One category of a station.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct CategorySettings {
     /// Windows, AIFS and TXOP.
     pub parameters: Category,
@@ -176,7 +176,7 @@ pub struct CategorySettings {
 }
 
 /// One station.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct EdcaStation {
     /// Settings that do not depend on the category. The windows, queue and backoff stream in it are not used.
     pub common: StationSettings,
@@ -198,7 +198,7 @@ pub struct EdcaStation {
 }
 
 /// A channel and its stations.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct EdcaSettings {
     /// Access rules.
     pub access: Access,
@@ -219,6 +219,13 @@ impl CategorySettings {
     #[must_use]
     pub fn with_queue(parameters: Category, queue: Queue, backoff: Stream) -> Self {
         Self { parameters, queues: vec![queue], limit: 0, backoff }
+    }
+
+    /// A category with the queue and the backoff stream of a station, which does not use them itself.
+    #[must_use]
+    pub fn of(station: &mut StationSettings, parameters: Category) -> Self {
+        let queue = std::mem::replace(&mut station.queue, Queue::fifo(Limit::Packets(1)));
+        Self::with_queue(parameters, queue, station.backoff.clone())
     }
 }
 
@@ -245,9 +252,8 @@ impl EdcaSettings {
     #[must_use]
     pub fn dcf(access: Access, aps: &[u32], stations: Vec<StationSettings>) -> Self {
         let stations = stations.into_iter().map(|mut common| {
-            let queue = std::mem::replace(&mut common.queue, Queue::fifo(Limit::Packets(1)));
             let parameters = Category::dcf(common.cw_min, common.cw_max);
-            let category = CategorySettings::with_queue(parameters, queue, common.backoff.clone());
+            let category = CategorySettings::of(&mut common, parameters);
             EdcaStation::without_mcs(common, vec![category])
         });
         Self {

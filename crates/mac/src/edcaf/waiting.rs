@@ -15,7 +15,7 @@ use wifair_units::Time;
 use wifair_queue::{AirUse, Discipline, Dropped, Fifo, Queue};
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct CategoryQueues {
     queues: Vec<Queue>,
     /// Receivers with waiting packets, in turn, and whether each is listed.
@@ -338,7 +338,7 @@ mod tests {
     /// With a queue per receiver, three packets to station 1 and one to station 2 leave in turns: 1, 2, 1, 1.
     #[test]
     fn receivers_with_queues_of_their_own_take_turns() {
-        let mut waiting = CategoryQueues::new(vec![Queue::fifo(Limit::Packets(3)); 4]);
+        let mut waiting = CategoryQueues::new((0..4).map(|_| Queue::fifo(Limit::Packets(3))).collect());
         let (mut packets, mut dropped) = (Packets::default(), vec![]);
         let (next_hops, now) = (NextHops(&[0, 1, 2]), Time::ZERO);
         for station in [1, 1, 1, 2] {

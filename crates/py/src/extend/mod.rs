@@ -195,7 +195,7 @@ impl CustomClasses for Classes {
         })
     }
 
-    fn queue(&self, params: &queue_python::Params, site: &Site<'_>) -> Box<dyn wifair_queue::CustomDiscipline> {
+    fn queue(&self, params: &queue_python::Params, site: &Site<'_>) -> Box<dyn wifair_queue::Discipline> {
         let draws = format!("{}/queue/{}", self.seed, site.name);
         Python::attach(|py| {
             let place = format!("the queue of {}", site.name);

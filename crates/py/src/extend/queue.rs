@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use wifair_config::Limit;
 use wifair_packet::{Kind, Packet, PacketId, Packets, flag};
-use wifair_queue::{AirUse, Cause, CustomDiscipline, Discipline, Dropped, QueueSettings, Room, Site};
+use wifair_queue::{AirUse, Cause, Discipline, Dropped, QueueSettings, Room, Site};
 use wifair_units::{BitRate, Duration, Time};
 
 use super::{Caller, Draws, Extension, construct, own_method};
@@ -236,12 +236,12 @@ pub fn make(
     caller: Caller,
     site: &Site<'_>,
     draws: String,
-) -> Box<dyn CustomDiscipline> {
+) -> Box<dyn Discipline> {
     let made = class.and_then(|(class, arguments)| {
         let made = PythonQueue::new(py, class.bind(py), arguments.bind(py), &caller, site, draws);
         made.map_err(|error| caller.fail("__init__", Time::ZERO, error)).ok()
     });
-    made.map_or_else(|| Box::new(Closed) as Box<dyn CustomDiscipline>, |queue| Box::new(queue))
+    made.map_or_else(|| Box::new(Closed) as Box<dyn Discipline>, |queue| Box::new(queue))
 }
 
 /// How far ahead `ready_s` may lie [s]: packets that are held back longer are as good as lost.
@@ -269,12 +269,6 @@ impl Discipline for Closed {
 
     fn is_full(&self) -> bool {
         true
-    }
-}
-
-impl CustomDiscipline for Closed {
-    fn duplicate(&self) -> Box<dyn CustomDiscipline> {
-        Box::new(Self)
     }
 }
 
@@ -482,11 +476,5 @@ impl Discipline for PythonQueue {
         if let Err(error) = done {
             self.caller.fail("on_air", now, error);
         }
-    }
-}
-
-impl CustomDiscipline for PythonQueue {
-    fn duplicate(&self) -> Box<dyn CustomDiscipline> {
-        unreachable!("a queue belongs to one run, and runs are not duplicated")
     }
 }

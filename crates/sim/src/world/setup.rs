@@ -116,7 +116,7 @@ impl World {
             let Some((links, signals)) = channel.space else {
                 channels.push(match channel.stations {
                     StationsPlan::Dcf(access, stations) => {
-                        let shared = SharedChannel::new(access, channel.aps[0], stations);
+                        let mut shared = SharedChannel::new(access, channel.aps[0], stations);
                         if shared.is_exact() {
                             Channel::Shared(shared)
                         } else {

@@ -60,7 +60,7 @@ enum GeneralPhase {
 }
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct GeneralChannel {
     /// Whether shortcuts are used.
     fast_paths: bool,

@@ -169,7 +169,7 @@ struct SpatialStation {
 }
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SpatialChannel {
     access: Access,
     /// Whether shortcuts are used: see [`fast`]. Without them, every frame updates all stations that sense it at its
@@ -242,6 +242,12 @@ impl SpatialChannel {
     /// If the number of links does not match.
     #[must_use]
     pub fn new(access: Access, aps: &[u32], links: RadioLinks, stations: Vec<StationSettings>) -> Self {
+        let mut space = Self::without_queues(access, aps, links, &stations.iter().collect::<Vec<_>>());
+        space.queues = stations.into_iter().map(|station| station.queue).collect();
+        space
+    }
+
+    fn without_queues(access: Access, aps: &[u32], links: RadioLinks, stations: &[&StationSettings]) -> Self {
         assert_eq!(links.stations(), stations.len(), "there are links for every station");
         let timing = access.timing;
         let intervals = Intervals::new(timing.slot, timing.difs, access.eifs(), timing.preamble);
@@ -301,7 +307,7 @@ impl SpatialChannel {
             access,
         };
         for (number, station) in (0..).zip(stations) {
-            let errors = Errors::new(&station);
+            let errors = Errors::new(station);
             space.lossy |= errors.are_possible();
             space.errors.push(errors);
             space.stations.push(SpatialStation {
@@ -309,13 +315,12 @@ impl SpatialChannel {
                 stage: ExchangeStage::Rest,
                 cts_to_self_collided: false,
                 peer: BROADCAST,
-                contention: Contention::new(&station),
+                contention: Contention::new(station),
                 rate: station.rate,
                 ack: timing.ack_to(station.rate),
                 routing_overhead: station.routing_overhead,
                 ap: aps.iter().position(|ap| *ap == number),
             });
-            space.queues.push(station.queue);
         }
         space.learn_audiences();
         space

@@ -32,10 +32,10 @@ proptest! {
         }
         let shared = |errors| SharedChannel::new(scenario.access, 0, with_errors(settings(&scenario), errors));
         let errors = if shared(errors).is_exact() { errors } else { (0.0, 0.0) };
-        let (shared, settings) = (shared(errors), with_errors(settings(&scenario), errors));
+        let settings = with_errors(settings(&scenario), errors);
         let by_model = run!(dcf(&scenario, settings), &scenario, false);
-        assert_same(&run!(shared.general(), &scenario, false), &by_model);
-        let (by_shortcut, _) = run!(shared, &scenario, false, leap);
+        assert_same(&run!(shared(errors).general(), &scenario, false), &by_model);
+        let (by_shortcut, _) = run!(shared(errors), &scenario, false, leap);
         assert_same(&by_model, &by_shortcut);
         assert_every_packet_ends_once(&by_shortcut);
     }
@@ -53,16 +53,19 @@ proptest! {
         if eifs_is_nav {
             scenario.access.eifs = Eifs::Nav;
         }
-        let mut settings = settings(&scenario);
-        for station in &mut settings {
-            station.data_error_to = data_error;
-            station.data_error_from = data_error;
-            station.control_error_to = control_error;
-        }
-        let plain = run!(reference(&scenario, settings.clone(), first, &categories), &scenario);
-        let general = general(&scenario, settings, first, &categories);
-        assert_same(&plain, &run!(general.clone(), &scenario));
-        assert_same(&without_records(plain), &run!(general, &scenario, false, leap).0);
+        let settings = || {
+            let mut settings = settings(&scenario);
+            for station in &mut settings {
+                station.data_error_to = data_error;
+                station.data_error_from = data_error;
+                station.control_error_to = control_error;
+            }
+            settings
+        };
+        let plain = run!(reference(&scenario, settings(), first, &categories), &scenario);
+        let general = || general(&scenario, settings(), first, &categories);
+        assert_same(&plain, &run!(general(), &scenario));
+        assert_same(&without_records(plain), &run!(general(), &scenario, false, leap).0);
     }
 
     /// Four categories with A-MPDUs, A-MSDUs and block ACK give the same results as a model whose originator and
@@ -100,9 +103,8 @@ proptest! {
         };
         let plain = run!(ReferenceChannel::new(settings()), &scenario);
         assert_every_packet_ends_once(&plain);
-        let general = GeneralChannel::new(settings());
-        assert_same(&plain, &run!(general.clone(), &scenario));
-        assert_same(&without_records(plain), &run!(general, &scenario, false, leap).0);
+        assert_same(&plain, &run!(GeneralChannel::new(settings()), &scenario));
+        assert_same(&without_records(plain), &run!(GeneralChannel::new(settings()), &scenario, false, leap).0);
     }
 
     #[test]

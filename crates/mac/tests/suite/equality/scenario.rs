@@ -469,12 +469,12 @@ pub fn with_categories(
     let stations = stations.into_iter().enumerate().map(|(number, common)| {
         let category = |(place, parameters): (usize, &Category)| CategorySettings {
             parameters: parameters.clone(),
-            queues: vec![Queue::fifo(Limit::Packets(scenario.queue_limit)); count as usize],
+            queues: (0..count).map(|_| Queue::fifo(Limit::Packets(scenario.queue_limit))).collect(),
             limit: 0,
             backoff: stream(scenario.seed, "backoff", &format!("{number}/{place}")),
         };
         let categories = categories.iter().enumerate().map(category).collect();
-        EdcaStation { ap: Some(0), ..EdcaStation::without_mcs(common.clone(), categories) }
+        EdcaStation { ap: Some(0), ..EdcaStation::without_mcs(common, categories) }
     });
     EdcaSettings {
         access: scenario.access,
@@ -493,12 +493,12 @@ pub fn edca_settings(
     first: Prioritized,
     categories: &[Category],
 ) -> EdcaSettings {
-    let stations = stations.into_iter().enumerate().map(|(index, common)| {
+    let stations = stations.into_iter().enumerate().map(|(index, mut common)| {
         let parameters = categories[index % categories.len()].clone();
         let first_queue = Queue::fifo(Limit::Packets(1));
         let first_backoff = stream(scenario.seed, "first-backoff", &index.to_string());
         let prioritized = CategorySettings::with_queue(parameters.clone(), first_queue, first_backoff);
-        let best_effort = CategorySettings::with_queue(parameters, common.queue.clone(), common.backoff.clone());
+        let best_effort = CategorySettings::of(&mut common, parameters);
         EdcaStation { ap: Some(0), ..EdcaStation::without_mcs(common, vec![prioritized, best_effort]) }
     });
     EdcaSettings {

@@ -20,7 +20,7 @@ pub enum Task {
 }
 
 /// A contender: one category of one station.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ReferenceFunction {
     pub station: usize,
     /// One queue, or one for each receiver, which take turns.

@@ -34,7 +34,7 @@ use self::function::{ReferenceFunction, Task};
 use self::ppdu::ReferencePpdu;
 use crate::equality::ComparedFrame;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct ReferenceNode {
     settings: StationSettings,
     rate: BitRate,
@@ -108,7 +108,7 @@ enum ReferencePhase {
 }
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ReferenceChannel {
     access: Access,
     aps: Vec<u32>,

@@ -32,7 +32,7 @@ use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
 use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
 use wifair_queue::{AirUse, Discipline, Gauge, Queue};
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct SharedStation {
     frame: Option<Frame>,
     /// Whether the exchange cannot fail: unicast, without RTS, and without errors.
@@ -153,7 +153,7 @@ enum SharedPhase {
 }
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SharedChannel {
     access: Access,
     /// The access point: its frames are sent at the rate of their receiver.
@@ -585,21 +585,21 @@ impl SharedChannel {
         None
     }
 
-    /// The equivalent general channel with the same stations, in its initial state.
+    /// The equivalent general channel, in its initial state. It gets the stations, with their queues, of this one.
     ///
     /// # Panics
     /// If a packet was already offered.
     #[must_use]
-    pub fn general(&self) -> GeneralChannel {
+    pub fn general(&mut self) -> GeneralChannel {
         let is_new = |station: &SharedStation| station.frame.is_none() && station.counters == Counters::default();
         assert!(self.stations.iter().all(is_new), "nothing has happened");
         let header = self.access.timing.frame_length(Bytes(0));
-        let stations = self.stations.iter().map(|station| {
+        let stations = std::mem::take(&mut self.stations).into_iter().map(|station| {
             let SharedStation { contention, rate, overhead, queue, errors, .. } = station;
             contention.write_to(errors.write_to(StationSettings {
-                rate: *rate,
-                routing_overhead: *overhead - header,
-                queue: queue.clone(),
+                rate,
+                routing_overhead: overhead - header,
+                queue,
                 ..StationSettings::plain()
             }))
         });

@@ -27,7 +27,7 @@ use crate::station::Contention;
 use crate::{Counters, IdleAccess, MacEvent, StationSettings};
 
 /// See the [module](self).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct SpatialEdca {
     pub edcafs: Edcafs,
     /// The backoff of each category, in the order of [`Edcafs::contenders`].
@@ -107,8 +107,8 @@ impl SpatialChannel {
     /// If the number of links does not match, or stations differ in the number of their categories.
     #[must_use]
     pub fn with_categories(settings: EdcaSettings, links: RadioLinks) -> Self {
-        let common = settings.stations.iter().map(|station| station.common.clone()).collect();
-        let mut space = Self::new(settings.access, &settings.aps, links, common);
+        let common: Vec<_> = settings.stations.iter().map(|station| &station.common).collect();
+        let mut space = Self::without_queues(settings.access, &settings.aps, links, &common);
         space.set_categories(settings);
         space
     }
@@ -144,8 +144,9 @@ impl SpatialChannel {
         }
         let mut aps: Vec<(usize, u32)> = vec![];
         let mut stations = vec![];
+        let queues = std::mem::take(&mut self.queues);
         for (number, (station, (queue, errors))) in
-            (0..).zip(self.stations.iter().zip(self.queues.iter().zip(&self.errors)))
+            (0..).zip(self.stations.iter().zip(queues.into_iter().zip(&self.errors)))
         {
             assert!(
                 station.frame.is_none() && self.counters[number as usize] == Counters::default(),
@@ -155,7 +156,7 @@ impl SpatialChannel {
             stations.push(station.contention.write_to(errors.write_to(StationSettings {
                 rate: station.rate,
                 routing_overhead: station.routing_overhead,
-                queue: queue.clone(),
+                queue,
                 ..StationSettings::plain()
             })));
         }
