@@ -8,7 +8,7 @@ use wifair_phy::TxMode;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 /// Type of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FrameKind {
     /// Request to send.
     Rts,
@@ -77,6 +77,8 @@ pub struct FrameRecord {
     pub sequence: Option<u16>,
     /// Traffic identifier of QoS data, block ACKs and ADDBA frames.
     pub tid: Option<u8>,
+    /// The sender's access category, from 0; data of each have their own sequence numbers.
+    pub category: u8,
     /// Transmit mode of data for HT and later, and of responses to data in HE extended range.
     pub mode: Option<TxMode>,
     /// Number of packets; more than one in an A-MSDU, see [`Tap::further_packets`].
@@ -225,6 +227,7 @@ impl FrameRecord {
             id: None,
             sequence: None,
             tid: None,
+            category: 0,
             mode: None,
             msdus: 1,
             aggregate: None,

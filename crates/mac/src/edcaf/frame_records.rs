@@ -163,7 +163,7 @@ impl Edcafs {
                 tap.add_further(self.chain.of(mpdu).skip(1).map(|id| (id, packets[id])))
             };
             #[allow(clippy::cast_possible_truncation)]
-            let (place, of) = (place as u16, count as u16);
+            let (place, of, category) = (place as u16, count as u16, (sender % self.categories) as u8);
             FrameRecord {
                 rate: self.data_rate(station, ppdu),
                 length: Bytes(u64::from(mpdu.length)),
@@ -173,6 +173,7 @@ impl Edcafs {
                 id: (!mpdu.is_received()).then_some(mpdu.first),
                 sequence: self.aggregation.as_ref().map(|_| on_air(number)),
                 tid: self.tid(sender),
+                category,
                 mode,
                 msdus: mpdu.packets.into(),
                 aggregate: ppdu_number.map(|ppdu| InAggregate { ppdu, place, of }),

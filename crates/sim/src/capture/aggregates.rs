@@ -1,4 +1,5 @@
-//! What a sniffer must store about aggregates: the packets in retransmitted MPDUs, and the contents of block ACKs.
+//! What a sniffer must store about the frames of 802.11n and later: the packets in retransmitted MPDUs, the sequence
+//! numbers of frames other than QoS data, and the contents of block ACKs.
 
 use std::collections::BTreeMap;
 
@@ -64,22 +65,35 @@ impl BlockAckScoreboard {
     }
 }
 
-/// Sender, receiver, traffic identifier and sequence number.
-type SubframeKey = (u32, u32, Option<u8>, u16);
+/// Sender, receiver, the sender's category and the number in the run, which each category counts by itself.
+type SubframeKey = (u32, u32, u8, u16);
 
 /// The packets of an A-MSDU after the first.
 type Subframes = Vec<(Packet, Stamp)>;
+
+/// An MPDU that may be sent again.
+#[derive(Clone, Debug)]
+struct SentMpdu {
+    packet: Packet,
+    stamp: Stamp,
+    further: Subframes,
+    /// Its sequence number on the air.
+    sequence: u16,
+}
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Aggregates {
     /// Size of the block ACK bitmap to or from each station, in bits, by station number.
     sizes: Vec<u16>,
-    sent: BTreeMap<SubframeKey, (Packet, Stamp, Subframes)>,
+    sent: BTreeMap<SubframeKey, SentMpdu>,
     /// Scoreboards by originator, recipient and traffic identifier.
     scoreboards: BTreeMap<(u32, u32, u8), BlockAckScoreboard>,
-    /// The sequence number of the next management frame of each station.
-    management: BTreeMap<u32, u16>,
+    /// The last sequence number of each station's management frames and data other than QoS data, which share a counter
+    /// (IEEE Std 802.11-2020, 10.3.2.14.2).
+    shared: BTreeMap<u32, u16>,
+    /// The sequence number of the last management frame of each kind, by sender, receiver and traffic identifier.
+    management: BTreeMap<(u32, u32, Option<u8>, FrameKind), u16>,
     timeout: u16,
 }
 
@@ -100,7 +114,14 @@ impl Aggregates {
     pub(super) fn new(sizes: Vec<u16>, inactivity_timeout: Option<Duration>) -> Self {
         let units = |time: Duration| u16::try_from(time.as_nanos().div_ceil(1_024_000)).unwrap_or(u16::MAX);
         let timeout = inactivity_timeout.map_or(0, units);
-        Self { sizes, sent: BTreeMap::new(), scoreboards: BTreeMap::new(), management: BTreeMap::new(), timeout }
+        Self {
+            sizes,
+            sent: BTreeMap::new(),
+            scoreboards: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            management: BTreeMap::new(),
+            timeout,
+        }
     }
 
     /// The contents of an MPDU with a sequence number, even if its receiver already has it; `further` are the packets
@@ -111,14 +132,26 @@ impl Aggregates {
         stamp: Option<Stamp>,
         further: impl Iterator<Item = (Packet, Stamp)>,
     ) -> Option<Known> {
-        let sequence = record.sequence?;
-        let key = |number| (record.from, record.to, record.tid, number);
+        let number = record.sequence?;
+        let key = |number| (record.from, record.to, record.category, number);
         if let (Some(packet), Some(stamp)) = (record.packet, stamp) {
-            self.sent.insert(key(sequence), (packet, stamp, further.collect()));
-            self.sent.remove(&key((sequence + NUMBERS - LARGEST_WINDOW) % NUMBERS));
+            let sequence = match self.sent.get(&key(number)) {
+                _ if record.tid.is_some() => number,
+                Some(before) if record.retry => before.sequence,
+                _ => self.next_shared(record.from),
+            };
+            self.sent.insert(key(number), SentMpdu { packet, stamp, further: further.collect(), sequence });
+            self.sent.remove(&key((number + NUMBERS - LARGEST_WINDOW) % NUMBERS));
         }
-        let (packet, stamp, further) = self.sent.get(&key(sequence))?.clone();
+        let SentMpdu { packet, stamp, further, sequence } = self.sent.get(&key(number))?.clone();
         Some(Known { packet, stamp, sequence, retry: record.retry, to: record.to, further })
+    }
+
+    /// The next number of a station's counter for all frames but QoS data.
+    fn next_shared(&mut self, station: u32) -> u16 {
+        let last = self.shared.entry(station).or_default();
+        *last = (*last + 1) % NUMBERS;
+        *last
     }
 
     /// The contents of an ADDBA or DELBA frame.
@@ -126,15 +159,13 @@ impl Aggregates {
         if !matches!(record.kind, FrameKind::AddbaRequest | FrameKind::AddbaResponse | FrameKind::Delba) {
             return None;
         }
-        let next = self.management.entry(record.from).or_default();
-        if !record.retry {
-            *next = (*next + 1) % NUMBERS;
-        }
-        Some(AgreedParameters {
-            sequence: *next,
-            window: self.window_between(record.from, record.to),
-            timeout: self.timeout,
-        })
+        let key = (record.from, record.to, record.tid, record.kind);
+        let sequence = match self.management.get(&key) {
+            Some(before) if record.retry => *before,
+            _ => self.next_shared(record.from),
+        };
+        self.management.insert(key, sequence);
+        Some(AgreedParameters { sequence, window: self.window_between(record.from, record.to), timeout: self.timeout })
     }
 
     /// Number of bits in a block ACK between two stations.

@@ -435,3 +435,41 @@ fn air_times_include_packet_extensions() {
         assert!((counted - on_air).abs() < 1.0, "{wlan}: {counted}, not {on_air} us");
     }
 }
+
+/// All data of a station that are no QoS data have one counter of sequence numbers, whoever their receiver is (IEEE Std
+/// 802.11-2020, 10.3.2.14.2). A retry to one older station therefore never has the number of a recent frame to another,
+/// and the analysis takes none for a copy: it counts each datagram that arrived, and none as lost.
+#[test]
+fn data_to_several_older_stations_share_a_counter() {
+    let text = "duration = '3 s'
+        wlan = { standard = '802.11n', band = '2.4 GHz' }
+        servers = [{ name = 'server' }]
+        stations = [
+            { name = 'g', standard = '802.11g', count = 2 },
+            { name = 'b', standard = '802.11b' },
+            { name = 'n', count = 3 },
+        ]
+        [[flows]]
+        name = 'down_g'
+        station = 'g'
+        direction = 'down'
+        transport = 'udp'
+        udp = { rate = '80 kb/s', payload = '200 B' }
+        stop = '2.5 s'
+        [[flows]]
+        name = 'down_b'
+        station = 'b'
+        direction = 'down'
+        transport = 'udp'
+        udp = { rate = '80 kb/s', payload = '200 B' }
+        stop = '2.5 s'
+        [[flows]]
+        name = 'up'
+        station = 'n'
+        ";
+    let (files, outcome) = captured(&scenario(text), &["air"], Format::Pcap, 160, |_, _| {});
+    let analysis = analysis(&files["air"]);
+    let down = outcome.flows.iter().filter(|flow| flow.direction == "down");
+    let received: u64 = down.map(|flow| flow.received_bytes / 200).sum();
+    assert_eq!(analysis.counts.udp, received);
+}
