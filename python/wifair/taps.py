@@ -29,7 +29,7 @@ class Pcap:
         wires), ``"hosts"`` (the ends of all flows), ``"stations"``, ``"servers"``, ``"routers"``, and names of nodes or
         of groups of them. If empty, the air and the hosts.
     snap : int
-        Bytes that are kept of each packet; 160 hold all headers.
+        Bytes that are kept of each packet; 160 hold all headers but those inside an A-MSDU.
     format : {"pcap", "pcapng"}
         File format; timestamps are in nanoseconds.
     force : bool

@@ -1,5 +1,7 @@
 //! 802.11 statistics per station: frames, retries, air time, signal, rates and modes.
 
+use std::collections::VecDeque;
+
 use wifair_phy::PpduFormat;
 
 use crate::link::mode::ModeParameters;
@@ -66,7 +68,8 @@ pub struct AirStation {
     pub aggregated: u64,
     /// The number of MPDUs in the largest A-MPDU.
     pub largest_aggregate: u32,
-    /// A-MPDUs to a single station, not followed by a block ACK or ACK to the sender before another data PPDU.
+    /// A-MPDUs to a single station, not followed by a block ACK or ACK to the sender before either takes part in
+    /// another data PPDU.
     pub aggregates_unanswered: u64,
     /// Block ACKs sent.
     pub block_acks: u64,
@@ -90,15 +93,29 @@ pub(crate) struct AirStatistics {
     pub(crate) unattributed: u64,
     /// Air time in us of exchanges that others begin with a station, heard or not.
     air_times_to: Registry<Mac, f64>,
+    /// What is going on where, by interface and frequency: a file may have the frames of several radios.
+    channels: Registry<(u32, Option<u16>), ChannelState>,
+}
+
+/// What the frames of a channel have begun.
+#[derive(Debug, Default)]
+struct ChannelState {
     /// The A-MPDU to which the last frame belongs.
     ampdu: Option<Ampdu>,
-    /// The sender of the last A-MPDU, until a block ACK or ACK answers it.
-    unanswered: Option<Mac>,
-    /// The sender of the last frame, if that was an RTS.
-    rts: Option<Mac>,
+    /// The latest A-MPDUs that no block ACK or ACK has answered: senders and receivers. Cells that do not hear each
+    /// other may have some at once, and so with RTS.
+    unanswered: VecDeque<(Mac, Mac)>,
+    /// The latest RTS frames that no CTS has answered: senders, and times in ns.
+    rts: VecDeque<(Mac, u64)>,
     /// The last frame, if it was a CTS that followed no RTS: the receiver, the length, and how it was heard.
     cts: Option<(Mac, u32, RadioInfo)>,
 }
+
+/// The most A-MPDUs, and RTS frames, that wait for their answer.
+const MOST_OPEN: usize = 8;
+/// The longest time from the end of an RTS to that of its CTS, in ns: SIFS and 304 us at 1 Mb/s, and clocks that are
+/// read late.
+const CTS_WITHIN: u64 = 2_000_000;
 
 /// The longest PPDU (aPPDUMaxTime, IEEE 802.11-2020, table 19-25), in us.
 const LONGEST_PPDU_US: u64 = 5_484;
@@ -109,6 +126,7 @@ struct Ampdu {
     /// Its number, as given by the driver.
     number: u32,
     transmitter: Option<Mac>,
+    receiver: Mac,
     /// Time of its first MPDU by the radio's clock, in us.
     tsf: Option<u64>,
     /// Bytes of its PSDU.
@@ -121,40 +139,65 @@ struct Ampdu {
 
 impl Ampdu {
     /// Whether a frame that follows with the same number belongs to it. Some drivers give every A-MPDU the same number,
-    /// but even then no MPDU is twice in one.
+    /// but even then no MPDU is twice in one, and all are to one receiver (IEEE Std 802.11-2020, 9.7.3).
     fn includes(&self, frame: &WifiFrame<'_>, radio: &RadioInfo) -> bool {
         let apart = self.tsf.zip(radio.tsf).map_or(0, |(first, now)| now.abs_diff(first));
         let is_again = frame.sequence.is_some() && self.last == (frame.sequence, frame.tid);
-        frame.transmitter == self.transmitter && !is_again && apart <= LONGEST_PPDU_US
+        let ends = (self.transmitter, self.receiver);
+        (frame.transmitter, frame.receiver) == ends && !is_again && apart <= LONGEST_PPDU_US
     }
 }
 
 impl AirStatistics {
-    pub(crate) fn note(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo) {
-        // A CTS that follows no RTS is a CTS-to-self (10.3.2.11) if the station that it names sends the next frame.
-        let is_rts = frame.kind == WifiFrameKind::Rts;
-        self.settle_cts(frame.transmitter.filter(|_| !is_rts).map(|transmitter| (transmitter, frame.receiver)));
-        let is_answer = self.rts.take() == Some(frame.receiver);
-        match frame.kind {
-            WifiFrameKind::Cts if !is_answer => self.cts = Some((frame.receiver, frame.length, *radio)),
-            kind => {
-                self.rts = frame.transmitter.filter(|_| is_rts);
-                let is_response = matches!(kind, WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::BlockAck);
-                self.count_frame(frame, radio, (!is_response).then_some(frame.receiver));
-            }
+    /// Counts a frame that an interface captured at `nanos`.
+    pub(crate) fn note(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo, interface: u32, nanos: u64) {
+        let key = (interface, radio.frequency);
+        let mut channel = self.channels.entry(key, ChannelState::default).map(std::mem::take).unwrap_or_default();
+        self.note_on(&mut channel, frame, radio, nanos);
+        if let Some(place) = self.channels.entry(key, ChannelState::default) {
+            *place = channel;
         }
     }
 
+    fn note_on(&mut self, channel: &mut ChannelState, frame: &WifiFrame<'_>, radio: &RadioInfo, nanos: u64) {
+        // A CTS that follows no RTS is a CTS-to-self (10.3.2.11) if the station that it names sends the next frame.
+        let is_rts = frame.kind == WifiFrameKind::Rts;
+        let next = frame.transmitter.filter(|_| !is_rts).map(|transmitter| (transmitter, frame.receiver));
+        self.settle_cts(channel, next);
+        let is_cts = frame.kind == WifiFrameKind::Cts;
+        // A station that sends anything else got no CTS.
+        let named = if is_cts { Some(frame.receiver) } else { frame.transmitter };
+        let asked = channel.rts.iter().position(|(sender, _)| Some(*sender) == named);
+        let asked = asked.and_then(|place| channel.rts.remove(place));
+        let is_answer = asked.is_some_and(|(_, at)| nanos.abs_diff(at) <= CTS_WITHIN);
+        if is_cts && !is_answer {
+            channel.cts = Some((frame.receiver, frame.length, *radio));
+            return;
+        }
+        if let Some(transmitter) = frame.transmitter.filter(|_| is_rts) {
+            channel.rts.truncate(MOST_OPEN - 1);
+            channel.rts.push_front((transmitter, nanos));
+        }
+        let is_response = matches!(frame.kind, WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::BlockAck);
+        self.count_frame(channel, frame, radio, (!is_response).then_some(frame.receiver));
+    }
+
     /// Counts the CTS that waits for the frame after it, whose transmitter and receiver are `next`.
-    pub(crate) fn settle_cts(&mut self, next: Option<(Mac, Mac)>) {
-        let Some((receiver, length, radio)) = self.cts.take() else { return };
+    fn settle_cts(&mut self, channel: &mut ChannelState, next: Option<(Mac, Mac)>) {
+        let Some((receiver, length, radio)) = channel.cts.take() else { return };
         let (transmitter, partner) = next.filter(|(transmitter, _)| *transmitter == receiver).unzip();
-        self.count_frame(&WifiFrame { transmitter, ..WifiFrame::cts(receiver, length) }, &radio, partner);
+        self.count_frame(channel, &WifiFrame { transmitter, ..WifiFrame::cts(receiver, length) }, &radio, partner);
     }
 
     /// Counts a frame of an exchange that another station begins with `partner`; without one, it is a response of that
     /// partner.
-    fn count_frame(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo, partner: Option<Mac>) {
+    fn count_frame(
+        &mut self,
+        channel: &mut ChannelState,
+        frame: &WifiFrame<'_>,
+        radio: &RadioInfo,
+        partner: Option<Mac>,
+    ) {
         self.frames += 1;
         // ACK and CTS do not name their sender: it is the station that their receiver addressed last.
         let sender = match frame.transmitter {
@@ -166,7 +209,7 @@ impl AirStatistics {
         }
         // Some drivers number frames of older standards too, which have no A-MPDUs.
         let number = radio.ampdu.filter(|_| !matches!(radio.rate, Some(RadioRate::Legacy(_))));
-        let begun = self.ampdu.take().filter(|ampdu| number == Some(ampdu.number) && ampdu.includes(frame, radio));
+        let begun = channel.ampdu.take().filter(|ampdu| number == Some(ampdu.number) && ampdu.includes(frame, radio));
         let start = begun.map_or(0, |ampdu| ampdu.psdu);
         // From 802.11ac on even a single MPDU has a delimiter (IEEE 802.11-2020, 10.12.8).
         let is_later =
@@ -175,15 +218,16 @@ impl AirStatistics {
         let psdu = start..start.next_multiple_of(4).saturating_add(frame.length).saturating_add(delimiter);
         let is_data = frame.kind == WifiFrameKind::Data;
         let mpdus = begun.map_or(0, |ampdu| ampdu.mpdus) + u32::from(is_data);
-        self.ampdu = number.map(|number| Ampdu {
+        channel.ampdu = number.map(|number| Ampdu {
             number,
             transmitter: frame.transmitter,
+            receiver: frame.receiver,
             tsf: begun.map_or(radio.tsf, |ampdu| ampdu.tsf),
             psdu: psdu.end,
             mpdus,
             last: (frame.sequence, frame.tid),
         });
-        self.note_answer(frame, number.is_some(), mpdus);
+        self.note_answer(channel, frame, number.is_some(), mpdus);
         let Some(station) = sender.and_then(|sender| self.station(sender)) else {
             self.unattributed += 1;
             return;
@@ -230,7 +274,9 @@ impl AirStatistics {
 
     /// Ends the counting; returns the stations, in the order in which they were first heard.
     pub(crate) fn finish(&mut self) -> Vec<AirStation> {
-        self.settle_cts(None);
+        for mut channel in std::mem::take(&mut self.channels).entries {
+            self.settle_cts(&mut channel, None);
+        }
         let mut stations = std::mem::take(&mut self.stations).entries;
         for station in &mut stations {
             station.air_time_to_us = self.air_times_to.get(&station.address).copied().unwrap_or(0.0);
@@ -238,19 +284,26 @@ impl AirStatistics {
         stations
     }
 
-    /// Counts A-MPDUs that nobody answers before the first data frame of another PPDU. A single MPDU may be answered by
-    /// an ACK, and an access point may answer several stations by one block ACK to a group address.
-    fn note_answer(&mut self, frame: &WifiFrame<'_>, is_aggregate: bool, mpdus: u32) {
+    /// Counts A-MPDUs that nobody answers before their sender or receiver takes part in another data PPDU. A single
+    /// MPDU may be answered by an ACK, and an access point may answer several stations by one block ACK to a group.
+    fn note_answer(&mut self, channel: &mut ChannelState, frame: &WifiFrame<'_>, is_aggregate: bool, mpdus: u32) {
         let is_group = frame.receiver.is_group();
-        match frame.kind {
-            WifiFrameKind::BlockAck | WifiFrameKind::Ack => {
-                self.unanswered = self.unanswered.filter(|sender| !is_group && *sender != frame.receiver);
+        match (frame.kind, frame.transmitter) {
+            (WifiFrameKind::BlockAck | WifiFrameKind::Ack, _) => {
+                channel.unanswered.retain(|(sender, _)| !is_group && *sender != frame.receiver);
             }
-            WifiFrameKind::Data if mpdus == 1 => {
-                let next = frame.transmitter.filter(|_| is_aggregate && !is_group);
-                let last = std::mem::replace(&mut self.unanswered, next);
-                if let Some(station) = last.and_then(|sender| self.station(sender)) {
-                    station.aggregates_unanswered += 1;
+            (WifiFrameKind::Data, Some(transmitter)) if mpdus == 1 => {
+                let ends = [transmitter, frame.receiver];
+                channel.unanswered.retain(|(sender, receiver)| {
+                    let is_over = ends.contains(sender) || ends.contains(receiver);
+                    if is_over && let Some(station) = self.station(*sender) {
+                        station.aggregates_unanswered += 1;
+                    }
+                    !is_over
+                });
+                if is_aggregate && !is_group {
+                    channel.unanswered.truncate(MOST_OPEN - 1);
+                    channel.unanswered.push_front((transmitter, frame.receiver));
                 }
             }
             _ => {}

@@ -120,6 +120,8 @@ pub struct Counts {
     pub bad_fcs: u64,
     /// Encrypted 802.11 data frames.
     pub protected: u64,
+    /// A-MSDUs whose last packets were not captured.
+    pub cut_amsdus: u64,
     /// Copies of segments already seen on another interface or hop.
     pub copies: u64,
     /// 802.11 retries of frames that the capture already contains.
@@ -238,6 +240,7 @@ impl Analyzer {
             DecodeOutcome::Malformed => self.counts.short += 1,
             DecodeOutcome::BadFcs => self.counts.bad_fcs += 1,
             DecodeOutcome::Protected => self.counts.protected += 1,
+            DecodeOutcome::CutAmsdu => self.counts.cut_amsdus += 1,
         }
     }
 
@@ -365,7 +368,7 @@ impl Taker<'_> {
 
 impl<'a> Sink<'a> for Taker<'_> {
     fn frame(&mut self, frame: &WifiFrame<'a>, radio: &RadioInfo) -> bool {
-        self.analyzer.air.note(frame, radio);
+        self.analyzer.air.note(frame, radio, self.interface, self.nanos);
         self.analyzer.settings.keep_copies || !self.analyzer.retries.is_copy(frame)
     }
 

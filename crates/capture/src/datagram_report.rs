@@ -42,6 +42,7 @@ impl Analysis {
                 ("encrypted 802.11 frames", counts.protected),
                 ("802.11 frames with a wrong check sequence", counts.bad_fcs),
                 ("packets captured too short", counts.short),
+                ("A-MSDU frames captured without their last packets", counts.cut_amsdus),
                 ("packets with contradictory lengths", counts.malformed),
                 ("packets of a link that is not understood", counts.unknown_link),
                 ("datagrams of too many flows", self.datagrams.left_out),

@@ -57,7 +57,7 @@ FIGURE_SAMPLES = 200
 @click.option("--plot", is_flag=True, help="Also show the goodput of the flows as bars.")
 @click.option("--figure", metavar="FILE", type=click.Path(), help="Draw who got how much, when: .png, .svg or .pdf.")
 @figure_options("--figure", "figure")
-@pcap_options("air,hosts", "Bytes kept of each packet; 160 holds all headers.")
+@pcap_options("air,hosts", "Bytes kept of each packet; 160 holds all headers but those inside an A-MSDU.")
 @click.option("--frames", metavar="FILE", type=click.Path(), help="Write every frame of the air: .csv or .parquet.")
 @click.option("--timeline", metavar="FILE", type=click.Path(), help="Draw the air over time: .svg, .png or .pdf.")
 @click.option(

@@ -90,6 +90,8 @@ pub enum DecodeOutcome {
     BadFcs,
     /// 802.11: encrypted.
     Protected,
+    /// 802.11: an A-MSDU whose first packets were passed on, but whose last ones were not captured.
+    CutAmsdu,
 }
 
 const IPV4: u16 = 0x0800;

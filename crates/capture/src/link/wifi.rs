@@ -201,20 +201,22 @@ fn llc<'a>(body: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) 
 
 /// A-MSDU (9.3.2.2.2): destination, source, length, packet, padding to four bytes.
 fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
-    let mut outcome = DecodeOutcome::Malformed;
+    let (mut outcome, mut is_cut) = (DecodeOutcome::Malformed, false);
     while let Some(head) = body.first_chunk::<14>() {
         let length = usize::from(u16::from_be_bytes([head[12], head[13]]));
         let captured = &body[14..body.len().min(14 + length)];
         let whole = (length as u32).min(original.saturating_sub(14));
-        match (llc(captured, whole, place, sink), outcome) {
-            (DecodeOutcome::Ip, _) | (_, DecodeOutcome::Ip) => outcome = DecodeOutcome::Ip,
-            (new, _) => outcome = new,
+        let new = llc(captured, whole, place, sink);
+        is_cut |= new == DecodeOutcome::Malformed && captured.len() < length;
+        if outcome != DecodeOutcome::Ip {
+            outcome = new;
         }
         let step = (14 + length).next_multiple_of(4);
         body = body.get(step..).unwrap_or_default();
         original = original.saturating_sub(step as u32);
     }
-    outcome
+    is_cut |= original >= 14 && body.len() < 14;
+    if is_cut && outcome == DecodeOutcome::Ip { DecodeOutcome::CutAmsdu } else { outcome }
 }
 
 /// The air time in us that a frame adds to its PPDU. `psdu` is the range of bytes that it occupies after the preamble,

@@ -4,8 +4,8 @@ use wifair_capture::frame::{self, BlockAck, Course, Echo, Heard, IpHeader, WifiD
 use wifair_capture::link::radiotap::{self, RadioInfo, RadioRate};
 use wifair_capture::link::wifi::{Mac, WifiFrame, WifiFrameKind};
 use wifair_capture::{
-    Address, AirStation, Analysis, AnalysisOptions, Datagram, DecodeOutcome, Endpoint, LinkType, PcapWriter, Sink,
-    analyze, decode,
+    Address, AirStation, Analysis, AnalysisOptions, Datagram, DecodeOutcome, Endpoint, LinkType, PcapWriter,
+    PcapngWriter, Sink, analyze, decode,
 };
 
 use crate::common::radio_rates::{ht_rate, vht_rate};
@@ -173,6 +173,132 @@ fn a_number_that_never_changes_does_not_join_aggregates() {
         (9_999, two, &down(3)),
     ]);
     assert_eq!(stations, [(STATION, [2, 3, 2, 2]), (ACCESS_POINT, [3, 4, 2, 2])]);
+}
+
+/// IEEE Std 802.11-2020, 9.7.3: all MPDUs of an A-MPDU have the same receiver, so frames to two are of two A-MPDUs,
+/// even if they follow each other closely and the driver gives every A-MPDU the number 0.
+#[test]
+fn an_aggregate_has_one_receiver() {
+    let down = |receiver, sequence| {
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &numbered(ACCESS_POINT, receiver, sequence), false)
+    };
+    let zero = Some(0);
+    let stations = heard_at(&[
+        (1_000, zero, &down(STATION, 1)),
+        (1_000, zero, &down(STATION, 2)),
+        (2_000, zero, &down(OTHER, 1)),
+        (2_000, zero, &down(OTHER, 2)),
+        (2_000, zero, &down(OTHER, 3)),
+    ]);
+    assert_eq!(stations, [(ACCESS_POINT, [2, 5, 3, 1])]);
+}
+
+/// Cells that do not hear each other send at the same time, so a frame of one may stand between an RTS of the other and
+/// its CTS, or between an A-MPDU and its block ACK. The CTS still is the answer of the station that the RTS addressed,
+/// and the A-MPDU has an answer.
+#[test]
+fn exchanges_of_two_cells_may_overlap() {
+    let [neighbour, its_ap] = [Mac([2, 0, 0, 0, 0, 5]), Mac([2, 0, 0, 0, 0, 6])];
+    let block_ack = |receiver, transmitter| {
+        let ack = BlockAck { receiver, transmitter, duration: 0, tid: 0, start: 0 };
+        move |bytes: &mut Vec<u8>| frame::wifi_block_ack(bytes, &ack, &[1; 8])
+    };
+    let up = |sequence| {
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &numbered(STATION, ACCESS_POINT, sequence), false)
+    };
+    let beside = |sequence| {
+        let data = WifiDataFrame { receiver: its_ap, ..numbered(neighbour, its_ap, sequence) };
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data, false)
+    };
+    let rts = |bytes: &mut Vec<u8>| frame::wifi_rts(bytes, ACCESS_POINT, STATION, 100);
+    let cts = |bytes: &mut Vec<u8>| frame::wifi_cts(bytes, STATION, 100);
+    let rate = heard(48, None);
+    let (one, two, answer, its_answer) =
+        (up(1), beside(1), block_ack(STATION, ACCESS_POINT), block_ack(neighbour, its_ap));
+    let analysis = analyzed(&[(rate, &rts), (rate, &its_answer), (rate, &cts), (rate, &one)]);
+    let frames: Vec<_> = analysis.stations.iter().map(|station| (station.address, station.frames)).collect();
+    assert_eq!(frames, [(STATION, 2), (its_ap, 1), (ACCESS_POINT, 1)]);
+    let (again, beside_again) = (up(2), beside(2));
+    let stations = heard_at(&[
+        (100, Some(1), &one),
+        (150, Some(2), &two),
+        (200, None, &answer),
+        (250, None, &its_answer),
+        (300, Some(3), &again),
+        (350, Some(4), &beside_again),
+    ]);
+    let of = |address| stations.iter().find(|(station, _)| *station == address).map(|(_, counts)| *counts);
+    assert_eq!((of(STATION), of(neighbour)), (Some([2, 2, 1, 0]), Some([2, 2, 1, 0])));
+}
+
+/// Two radios in one file: the frames of each are a sequence of its own, by interface or by frequency, so frames of the
+/// other neither end an A-MPDU nor stand between RTS and CTS. Each A-MPDU has two frames of 36 bytes at HT MCS 0: 36 us
+/// and, for 22 + 8 * (40 + 40) bits of 26 in a symbol, 26 symbols of 4 us.
+#[test]
+fn radios_on_different_channels_do_not_mix() {
+    let sending = |transmitter, sequence| {
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &numbered(transmitter, ACCESS_POINT, sequence), false)
+    };
+    let hear = |frequency, number| Heard {
+        rate: Some(ht_rate(0, false, false)),
+        frequency,
+        ampdu: Some((number, false)),
+        ..Heard::default()
+    };
+    let frames: [(u32, Heard, Body<'_>); 4] = [
+        (0, hear(5_180, 1), &sending(STATION, 1)),
+        (1, hear(5_240, 1), &sending(OTHER, 1)),
+        (0, hear(5_180, 1), &sending(STATION, 2)),
+        (1, hear(5_240, 1), &sending(OTHER, 2)),
+    ];
+    for interfaces in [1, 2] {
+        let mut writer = PcapngWriter::new(Vec::new()).expect("memory can be written");
+        for _ in 0..interfaces {
+            writer.interface("wlan", LinkType::Radiotap, 65_535).expect("memory can be written");
+        }
+        for (interface, heard, body) in &frames {
+            let mut bytes = Vec::new();
+            frame::radiotap(&mut bytes, heard);
+            let start = bytes.len();
+            body(&mut bytes);
+            frame::fcs(&mut bytes, start);
+            writer.write(interface % interfaces, 0, bytes.len() as u32, &bytes).expect("memory can be written");
+        }
+        let file = writer.finish().expect("memory can be written");
+        let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
+        for station in &analysis.stations {
+            assert_eq!((station.aggregates, station.aggregated, station.largest_aggregate), (1, 2, 2));
+            assert!((station.air_time_us - 140.0).abs() < 1e-9, "{} us", station.air_time_us);
+        }
+    }
+}
+
+/// A capture of 100 bytes of each frame has the first packet of an A-MSDU, but none after it, which the report says.
+/// Frames captured whole have all, and of one that ends before the LLC header of the second that is missing, too.
+#[test]
+fn an_amsdu_that_was_cut_is_told() {
+    let ip = IpHeader::between(
+        Endpoint { address: Address::v4(0x0a00_0001), port: 0 },
+        Endpoint { address: Address::v4(0x0a00_0002), port: 0 },
+    );
+    let echo = Echo { ip, reply: false, identifier: 1, sequence: 1, payload: 56 };
+    let mut bytes = Vec::new();
+    frame::wifi_amsdu(&mut bytes, &WifiDataFrame { tid: Some(0), ..data(STATION, ACCESS_POINT, false) });
+    for is_last in [false, true] {
+        let subframe = frame::begin_subframe(&mut bytes, STATION, OTHER, false);
+        frame::echo(&mut bytes, &echo, u32::MAX);
+        frame::end_subframe(&mut bytes, subframe, is_last);
+    }
+    // The header has 26 bytes, the first subframe 14 + 8 + 84, padded to 108.
+    for (captured, packets, cut) in [(100, 1, 1), (134, 1, 1), (152, 1, 1), (bytes.len(), 2, 0)] {
+        let mut file = Vec::new();
+        let mut writer = PcapWriter::new(&mut file, LinkType::Wifi, 65_535).expect("memory can be written");
+        writer.write(0, bytes.len() as u32, &bytes[..captured]).expect("memory can be written");
+        let analysis = analyze(&file[..], AnalysisOptions::default(), |_, _| true).expect("it is a capture");
+        assert_eq!((analysis.counts.echoes, analysis.counts.cut_amsdus), (packets, cut), "{captured} bytes");
+        let told = analysis.to_json().contains("A-MSDU frames captured without their last packets");
+        assert_eq!(told, cut > 0);
+    }
 }
 
 /// IEEE Std 802.11-2020, 10.12.8: VHT PPDUs carry A-MPDUs only, so a single MPDU has a delimiter of four bytes. One of
