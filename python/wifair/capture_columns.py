@@ -99,7 +99,7 @@ STATIONS = SEED | {
     "aggregates": "A-MPDUs sent, as far as the capturing radio numbers them.",
     "mpdus_per_aggregate": "Mean number of MPDUs in an A-MPDU.",
     "largest_aggregate": "Number of MPDUs in the largest A-MPDU.",
-    "aggregates_unanswered": "A-MPDUs to a station that neither a block ACK nor an ACK followed before other data of either.",
+    "aggregates_unanswered": "A-MPDUs to a station without block ACK or ACK before other data of either end.",
     "block_acks": "Block ACKs sent.",
     "mcs": "MCS of its most frequent mode (802.11n and later).",
     "streams": "Spatial streams of the most frequent mode.",
