@@ -294,13 +294,15 @@ impl Wlan {
         let most = keys.window.unwrap_or_else(|| largest_window(self.standard));
         if keys.max_amsdu.is_none() && wait.packets > most {
             let message = format!("a wait for {} packets, although no block ACK covers them", wait.packets);
-            let (packets, window) = (format!("at most {most}"), format!("`window` is {most}"));
+            let (packets, window) = (format!("write `packets` of at most {most}"), format!("`window` is {most}"));
             at.clash(&message, &[("aggregation.wait-until.packets", &packets), ("aggregation.window", &window)]);
         }
         if let Some(lifetime) = keys.lifetime.filter(|lifetime| *lifetime <= wait.time) {
             let message = format!("packets wait {}, and their `lifetime` is {lifetime}", wait.time);
-            let places =
-                [("aggregation.wait-until.time", "below `lifetime`"), ("aggregation.lifetime", "above `time`")];
+            let places = [
+                ("aggregation.wait-until.time", "write a `time` below `lifetime`"),
+                ("aggregation.lifetime", "or above `time`"),
+            ];
             at.clash(&message, &places);
         }
     }

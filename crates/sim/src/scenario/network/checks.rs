@@ -3,15 +3,15 @@
 use wifair_ap::Access;
 use wifair_config::Limit;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Amendment, Coding, Spoils};
-use wifair_units::Metres;
+use wifair_phy::{Amendment, Band, Coding, Spoils};
+use wifair_units::{BitRate, Metres};
 
 use super::Builder;
 use crate::scenario::edca_keys::AggregationPolicy;
 use crate::scenario::file::Stations;
 use crate::scenario::high_throughput::OwnMode;
 use crate::scenario::routing::Protocol;
-use crate::scenario::wlan::{Wlan, windows};
+use crate::scenario::wlan::{Preamble, Wlan, windows};
 
 /// The position of a node that has none of its own.
 const HERE: [Metres; 2] = [Metres(0.0); 2];
@@ -326,12 +326,42 @@ impl Builder<'_> {
         for (path, queue) in ap.chain(queues).filter(|(_, queue)| is_short(&queue.limit)).take(1) {
             let message = format!("a wait for {} packets, although a queue has no room for them", wait.packets);
             let note = format!("`{path}` is {}", queue.limit);
-            self.clash(&message, [("wlan.aggregation.wait-until.packets", "at most the limit"), (&path, &note)]);
+            self.clash(
+                &message,
+                [("wlan.aggregation.wait-until.packets", "write `packets` of at most the limit"), (&path, &note)],
+            );
         }
+    }
+
+    /// Reports `use_protection = false` where nothing would be protected, or where `protection` asks for it.
+    fn unused_protection(&mut self, wlan: &Wlan) {
+        let groups = &self.file.stations;
+        let is_older = |group: &&Stations| group.standard.is_some_and(|standard| !standard.has_mcs());
+        let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Amendment::B);
+        if wlan.use_protection {
+            return;
+        }
+        if wlan.protection.is_some() {
+            let message = "`use_protection` is false, but `protection` gives a rate";
+            let notes = [("wlan.use_protection", "leave one of the two out"), ("wlan.protection", "or this")];
+            self.clash(message, notes);
+            return;
+        }
+        let older = groups.iter().find(is_older).and_then(|group| group.standard);
+        let why = match (wlan.standard, older) {
+            (Amendment::A | Amendment::B, _) => format!("{} has no protection", wlan.standard),
+            _ if groups.iter().any(is_dsss) => return,
+            (Amendment::G, _) => "no station is `dsss_only`".to_owned(),
+            (_, Some(_)) if wlan.greenfield => return,
+            (_, Some(standard)) => format!("stations of {standard} read the preamble of newer frames"),
+            (_, None) => "no station is older than 802.11n".to_owned(),
+        };
+        self.problem("wlan.use_protection", "`use_protection` has no effect", &format!("{why}: leave it out"));
     }
 
     /// Reports settings of `[wlan]` that concern none of the stations.
     fn unused_by_all(&mut self, wlan: &Wlan) {
+        self.unused_protection(wlan);
         if !wlan.standard.has_mcs() {
             return;
         }
@@ -342,10 +372,18 @@ impl Builder<'_> {
                 "no station needs protection: write `protection`, or rts_threshold = \"0 B\" for RTS before all data";
             self.problem("wlan.protect_by_rts", "`protect_by_rts` has no effect", note);
         }
-        let is_older = |group: &Stations| group.standard.is_some_and(|standard| !standard.has_mcs());
-        if !wlan.use_protection && !groups.iter().any(is_older) {
-            let note = "no station is older than 802.11n: leave it out";
-            self.problem("wlan.use_protection", "`use_protection` has no effect", note);
+        let rates = [wlan.protection, wlan.broadcast_rate];
+        let has_dsss = groups.iter().any(is_dsss)
+            || rates.iter().flatten().any(|rate| Amendment::B.rates().contains(rate))
+            || wlan.phy_band() != Band::Ghz2_4;
+        for (key, is_set) in [
+            ("preamble", wlan.preamble != Preamble::Long),
+            ("dsss_basic_rate", wlan.dsss_basic_rate != BitRate::from_mbps(2)),
+        ] {
+            if is_set && !has_dsss {
+                let note = "no station is of 802.11b, and no rate is 1, 2, 5.5 or 11 Mb/s: leave it out";
+                self.problem(&format!("wlan.{key}"), &format!("`{key}` has no effect"), note);
+            }
         }
         if wlan.repeat_cf_end && !wlan.cf_end {
             let note = "there is no CF-End to repeat: write cf_end = true";

@@ -139,6 +139,41 @@ fn settings_of_the_channel_that_nothing_uses() {
     is_one_error(&wlan("802.11n", "aggregation.max_ppdu_time = '1 us'"), &[], &["must be from 20 us to 5.484 ms"]);
 }
 
+/// Only 802.11b stations cannot read OFDM, and only stations older than 802.11n cannot read the greenfield format. Where
+/// there are none, nothing is protected that `use_protection = false` could leave unprotected. A rate in `protection`
+/// says the opposite of it.
+#[test]
+fn use_protection_where_nothing_needs_it() {
+    let told = "`use_protection` has no effect";
+    for standard in ["802.11b", "802.11a", "802.11g"] {
+        is_one_error(&wlan(standard, "use_protection = false"), &[], &[told, "leave it out"]);
+    }
+    let old = |standard: &str| format!("[[stations]]\nname = 'old'\nstandard = '{standard}'\n");
+    let beside = |keys: &str, standard: &str| wlan("802.11n", &format!("{keys}\n{}", old(standard)));
+    is_one_error(&beside("use_protection = false", "802.11a"), &[], &[told, "802.11a", "leave it out"]);
+    is_one_error(&beside("use_protection = false\nband = '2.4 GHz'", "802.11g"), &[], &[told, "802.11g"]);
+    let text = beside("use_protection = false\ngreenfield = true", "802.11a");
+    read(&text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    let text = beside("use_protection = false\nprotection = '2 Mb/s'\nband = '2.4 GHz'", "802.11b");
+    is_one_error(&text, &[], &["`use_protection` is false, but `protection` gives a rate", "leave one of the two out"]);
+}
+
+/// No frame is DSSS where no station is of 802.11b and no rate is one of DSSS.
+#[test]
+fn keys_of_dsss_frames_without_any() {
+    for key in ["dsss_basic_rate = '5.5 Mb/s'", "preamble = 'short'"] {
+        let name = key.split(' ').next().unwrap();
+        let text = wlan("802.11n", &format!("band = '2.4 GHz'\n{key}"));
+        is_one_error(&text, &[], &[&format!("`{name}` has no effect"), "no station is of 802.11b"]);
+        let text = format!("{text}\n[[stations]]\nname = 'old'\nstandard = '802.11b'\n");
+        read(&text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    }
+    for rate in ["protection = '2 Mb/s'", "broadcast_rate = '11 Mb/s'"] {
+        let text = wlan("802.11n", &format!("band = '2.4 GHz'\npreamble = 'short'\n{rate}"));
+        read(&text, &[]).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
 /// Errors at every station are those of DCF's frames; those of aggregates in space follow from bit errors.
 #[test]
 fn errors_at_every_station_of_80211n() {
