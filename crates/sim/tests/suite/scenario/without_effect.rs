@@ -139,9 +139,9 @@ fn settings_of_the_channel_that_nothing_uses() {
     is_one_error(&wlan("802.11n", "aggregation.max_ppdu_time = '1 us'"), &[], &["must be from 20 us to 5.484 ms"]);
 }
 
-/// Only 802.11b stations cannot read OFDM, and only stations older than 802.11n cannot read the greenfield format. Where
-/// there are none, nothing is protected that `use_protection = false` could leave unprotected. A rate in `protection`
-/// says the opposite of it.
+/// Only 802.11b stations cannot read OFDM, and only stations older than 802.11n cannot read the greenfield format.
+/// Where there are none, nothing is protected that `use_protection = false` could leave unprotected. A rate in
+/// `protection` says the opposite of it.
 #[test]
 fn use_protection_where_nothing_needs_it() {
     let told = "`use_protection` has no effect";
