@@ -18,6 +18,7 @@ COUNTS = {
         "aggregates",
         "largest_aggregate",
         "aggregates_unanswered",
+        "aggregates_to_unheard",
     ),
     *("block_acks", "length_bytes", "packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples"),
 }
@@ -100,6 +101,7 @@ STATIONS = SEED | {
     "mpdus_per_aggregate": "Mean number of MPDUs in an A-MPDU.",
     "largest_aggregate": "Number of MPDUs in the largest A-MPDU.",
     "aggregates_unanswered": "A-MPDUs to a station without block ACK or ACK before other data of either end.",
+    "aggregates_to_unheard": "A-MPDUs to stations of which no frame was captured: whether they answered is unknown.",
     "block_acks": "Block ACKs sent.",
     "mcs": "MCS of its most frequent mode (802.11n and later).",
     "streams": "Spatial streams of the most frequent mode.",

@@ -271,7 +271,8 @@ def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
             float(stations[name][row]) for name in ("mcs", "streams", "width_mhz", "guard_interval_ns")
         )
         mean, sent = float(stations["mpdus_per_aggregate"][row]), int(stations["aggregates"][row])
-        lost = percent(int(stations["aggregates_unanswered"][row]) / sent) if sent else NOTHING
+        heard = sent - int(stations["aggregates_to_unheard"][row])
+        lost = percent(int(stations["aggregates_unanswered"][row]) / heard) if heard else NOTHING
         rows.append(
             [
                 transmitter(stations, row),

@@ -71,6 +71,8 @@ pub struct AirStation {
     /// A-MPDUs to a single station, not followed by a block ACK or ACK to the sender before either takes part in
     /// another data PPDU.
     pub aggregates_unanswered: u64,
+    /// A-MPDUs to stations of which no frame was captured, so that it is unknown whether they answered.
+    pub aggregates_to_unheard: u64,
     /// Block ACKs sent.
     pub block_acks: u64,
     /// Signal level at the capturing radio.
@@ -91,10 +93,20 @@ pub(crate) struct AirStatistics {
     pub(crate) frames: u64,
     /// Frames that count for no station: ACK and CTS to stations that were not heard, and those beyond the limit.
     pub(crate) unattributed: u64,
+    /// A-MPDUs by sender and receiver, and how many of them had no answer.
+    aggregates: Registry<(Mac, Mac), AggregateCount>,
     /// Air time in us of exchanges that others begin with a station, heard or not.
     air_times_to: Registry<Mac, f64>,
     /// What is going on where, by interface and frequency: a file may have the frames of several radios.
     channels: Registry<(u32, Option<u16>), ChannelState>,
+}
+
+/// The A-MPDUs from one station to another.
+#[derive(Debug)]
+struct AggregateCount {
+    ends: (Mac, Mac),
+    sent: u64,
+    unanswered: u64,
 }
 
 /// What the frames of a channel have begun.
@@ -277,6 +289,17 @@ impl AirStatistics {
         for mut channel in std::mem::take(&mut self.channels).entries {
             self.settle_cts(&mut channel, None);
         }
+        for AggregateCount { ends: (sender, receiver), sent, unanswered } in
+            std::mem::take(&mut self.aggregates).entries
+        {
+            let is_heard = self.stations.get(&receiver).is_some();
+            let Some(station) = self.station(sender) else { continue };
+            if is_heard {
+                station.aggregates_unanswered += unanswered;
+            } else {
+                station.aggregates_to_unheard += sent;
+            }
+        }
         let mut stations = std::mem::take(&mut self.stations).entries;
         for station in &mut stations {
             station.air_time_to_us = self.air_times_to.get(&station.address).copied().unwrap_or(0.0);
@@ -296,18 +319,25 @@ impl AirStatistics {
                 let ends = [transmitter, frame.receiver];
                 channel.unanswered.retain(|(sender, receiver)| {
                     let is_over = ends.contains(sender) || ends.contains(receiver);
-                    if is_over && let Some(station) = self.station(*sender) {
-                        station.aggregates_unanswered += 1;
+                    if is_over && let Some(count) = self.aggregates_between((*sender, *receiver)) {
+                        count.unanswered += 1;
                     }
                     !is_over
                 });
                 if is_aggregate && !is_group {
                     channel.unanswered.truncate(MOST_OPEN - 1);
                     channel.unanswered.push_front((transmitter, frame.receiver));
+                    if let Some(count) = self.aggregates_between((transmitter, frame.receiver)) {
+                        count.sent += 1;
+                    }
                 }
             }
             _ => {}
         }
+    }
+
+    fn aggregates_between(&mut self, ends: (Mac, Mac)) -> Option<&mut AggregateCount> {
+        self.aggregates.entry(ends, || AggregateCount { ends, sent: 0, unanswered: 0 })
     }
 
     fn station(&mut self, address: Mac) -> Option<&mut AirStation> {

@@ -206,6 +206,7 @@ impl Analysis {
             json.put("mpdus_per_aggregate", mean);
             json.put("largest_aggregate", station.largest_aggregate);
             json.put("aggregates_unanswered", station.aggregates_unanswered);
+            json.put("aggregates_to_unheard", station.aggregates_to_unheard);
             json.put("block_acks", station.block_acks);
             let signal = &station.signal;
             json.put("signal_mean_dbm", signal.mean());

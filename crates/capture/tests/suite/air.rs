@@ -190,7 +190,23 @@ fn an_aggregate_has_one_receiver() {
         (2_000, zero, &down(OTHER, 2)),
         (2_000, zero, &down(OTHER, 3)),
     ]);
-    assert_eq!(stations, [(ACCESS_POINT, [2, 5, 3, 1])]);
+    assert_eq!(stations, [(ACCESS_POINT, [2, 5, 3, 0])]);
+}
+
+/// A radio near the access point may hear nothing of a station. Whether that answers is then unknown, and the A-MPDUs
+/// to it do not count as unanswered; those to a station that was heard do.
+#[test]
+fn answers_of_a_station_that_is_not_heard_are_unknown() {
+    let hear = |ampdu| Heard { rate: Some(ht_rate(0, false, false)), ampdu: Some((ampdu, true)), ..heard(0, None) };
+    let down = |receiver, sequence| {
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &numbered(ACCESS_POINT, receiver, sequence), false)
+    };
+    let (first, second, third) = (down(OTHER, 1), down(STATION, 1), down(OTHER, 2));
+    let up = |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &data(STATION, ACCESS_POINT, false), false);
+    let analysis = analyzed(&[(hear(1), &first), (hear(2), &second), (hear(3), &third), (heard(48, None), &up)]);
+    let access_point = &analysis.stations[0];
+    assert_eq!((access_point.aggregates, access_point.aggregates_unanswered), (3, 1));
+    assert_eq!(access_point.aggregates_to_unheard, 2);
 }
 
 /// Cells that do not hear each other send at the same time, so a frame of one may stand between an RTS of the other and
