@@ -319,7 +319,7 @@ mod tests {
     fn a_retransmitted_segment_is_not_timed() {
         let trace = [
             (10, packet(Kind::Data, 0, 1000, 0, 0)),
-            (50, packet(Kind::Data, 0, 1000, 0, flag::RETRANSMISSION)),
+            (50, packet(Kind::Data, 0, 1000, 0, 0)),
             (55, packet(Kind::Ack, 0, 0, 1000, 0)),
             (60, packet(Kind::Data, 1000, 1000, 0, 0)),
             (67, packet(Kind::Ack, 0, 0, 2000, 0)),

@@ -66,8 +66,6 @@ pub mod flag {
     pub const ECT: u8 = 32;
     /// IP: congestion experienced.
     pub const CE: u8 = 64;
-    /// Not on the wire: this segment was sent before. For records only; no protocol may look at it.
-    pub const RETRANSMISSION: u8 = 128;
 }
 
 /// SACK blocks that fit beside a timestamp option (RFC 2018, section 3).

@@ -125,7 +125,7 @@ fn step() -> impl Strategy<Value = QueueStep> {
         2 => Just(Kind::Ack),
         1 => prop::sample::select(vec![Kind::Udp, Kind::Routing, Kind::Icmp]),
     ];
-    let flags = prop_oneof![Just(0), Just(flag::ECT), Just(flag::SYN), Just(flag::RETRANSMISSION)];
+    let flags = prop_oneof![Just(0), Just(flag::ECT), Just(flag::SYN), Just(flag::CWR)];
     prop_oneof![
         6 => (0_u32..6, kind, prop_oneof![Just(0_u16), 1_u16..1461], flags, 0_u64..100_000, 0_u32..4)
             .prop_map(|(flow, kind, payload, flags, ack, to)| QueueStep::Put { flow, kind, payload, flags, ack, to }),

@@ -56,7 +56,6 @@ fn holes(name: &str, text: &str) {
     sender.open(now);
     sender.supply(u64::MAX);
     let (mut acks, mut at_sender, mut at_receiver, mut worst) = (0_u64, 0.0, 0.0, 0.0_f64);
-    let mut again = 0;
     for trip in 0..12 {
         while let Some(packet) = sender.poll(now) {
             travelling.push(packet);
@@ -75,7 +74,6 @@ fn holes(name: &str, text: &str) {
             let start = Instant::now();
             sender.on_packet(now, &ack);
             while let Some(packet) = sender.poll(now) {
-                again += u64::from(packet.has(flag::RETRANSMISSION));
                 travelling.push(packet);
             }
             let took = start.elapsed().as_secs_f64();
@@ -88,11 +86,12 @@ fn holes(name: &str, text: &str) {
         }
     }
     println!(
-        "{name}: sender {:.0} ns, receiver {:.0} ns an ACK, worst {:.0} us; {acks} ACKs, {again} segments sent again, \
+        "{name}: sender {:.0} ns, receiver {:.0} ns an ACK, worst {:.0} us; {acks} ACKs, {} segments sent again, \
          {} timeouts, {} MB delivered",
         at_sender * 1e9 / acks as f64,
         at_receiver * 1e9 / acks as f64,
         worst * 1e6,
+        sender.counts().retransmissions,
         sender.counts().timeouts,
         receiver.delivered() / 1_000_000,
     );

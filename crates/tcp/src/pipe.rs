@@ -64,7 +64,7 @@ pub struct Pipe {
     pub log: Vec<(Time, Packet)>,
     /// Every ACK that reached the sender.
     pub acks: Vec<(Time, Packet)>,
-    /// Called with the sender after each segment that it sent.
+    /// Called with the sender after each segment that it sent for the first time.
     pub watch: fn(&Sender, &Packet),
 }
 
@@ -119,10 +119,14 @@ impl Pipe {
     }
 
     fn flush(&mut self) {
-        let before = self.log.len();
+        let (before, mut again) = (self.log.len(), self.sender.counts().retransmissions);
         while let Some(packet) = self.sender.poll(self.now) {
             assert!(self.log.len() - before < 100_000, "a burst ends");
-            (self.watch)(&self.sender, &packet);
+            let sent_again = self.sender.counts().retransmissions;
+            if sent_again == again {
+                (self.watch)(&self.sender, &packet);
+            }
+            again = sent_again;
             self.log.push((self.now, packet));
             self.offer(true, packet);
         }

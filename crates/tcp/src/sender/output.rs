@@ -342,7 +342,7 @@ impl Sender {
     pub(super) fn note_segment(&mut self, now: Time, end: u64, packet: &mut Packet) {
         let is_retransmission = packet.seq < self.max;
         if is_retransmission {
-            self.note_retransmission(now, packet);
+            self.note_retransmission(now, packet.seq);
         } else if self.timed == 0 {
             (self.timed, self.timed_at) = (packet.end(), now);
         }
@@ -358,13 +358,11 @@ impl Sender {
 
     /// Updates the state for a retransmitted segment.
     #[inline(never)]
-    fn note_retransmission(&mut self, now: Time, packet: &mut Packet) {
-        packet.flags |= flag::RETRANSMISSION;
+    fn note_retransmission(&mut self, now: Time, seq: u64) {
         self.counts.retransmissions += 1;
         if self.sack1.is_none() && self.tcp_linux.is_none() {
             self.timed = 0; // ns-2's agents with SACK go on timing a new segment
         }
-        let seq = packet.seq;
         if self.options.timestamps && seq == self.una && self.retransmitted.is_none_or(|(first, _)| first != seq) {
             self.retransmitted = Some((seq, clock(now)));
         }
