@@ -180,6 +180,10 @@ def test_a_receiver_with_gro_acknowledges_a_ppdu_at_once() -> None:
     assert 1.0 < gain < 1.1
     assert merged.flows["rtt_mean_s"][0] == pytest.approx(plain.flows["rtt_mean_s"][0], rel=0.1)
     assert merged.flows["retransmissions"][0] == 0
+    # A burst of the sender ends a batch. At 1.2 times 300 Mb/s it has 30 segments, so batches are shorter.
+    ended = wifair.run(wifair.Scenario.from_text(GRO).with_({"tcp.gro": True, "tcp.tso_autosize": True}))
+    segments, more_acks, _ = counts(ended)
+    assert acks < more_acks < segments / 8
 
 
 def test_the_same_seed_gives_the_same_bytes_in_any_order() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,3 +123,31 @@ def test_autosized_bursts_leave_at_once() -> None:
     one, sized = (upload({"cc": "bbr", "tso_autosize": on}, standard="802.11n") for on in (False, True))
     assert one != sized
     assert sized["goodput_bps"] > 0.95 * one["goodput_bps"]
+
+
+@pytest.mark.parametrize(("standard", "kernel"), [("802.11g", 2.14), ("802.11n", 4.55)])
+def test_unpaced_bursts_are_as_long_as_those_of_a_kernel(standard: str, kernel: float, tmp_path: Path) -> None:
+    """A kernel of Linux 6.18 (CUBIC) sent a download over this cell, emulated, in bursts of so many segments on average
+    (counted by PSH). Without bursts only the end of the data has it.
+    """
+    for on in (True, False):
+        scenario = wifair.Scenario.from_dict(
+            {
+                "duration": "8 s",
+                "wlan": {"standard": standard},
+                "ap": {"queue": {"limit": "200 packets"}},
+                "servers": [{"name": "server", "rate": "1 Gb/s", "delay": "10 ms"}],
+                "stations": [{"name": "sta"}],
+                "flows": [{"name": "down", "station": "sta", "direction": "down"}],
+                "tcp": {"stack": "linux", "tso_autosize": on},
+            }
+        )
+        folder = tmp_path / str(on)
+        wifair.run(scenario, seeds=1, progress=False, pcap=folder)
+        sender = max(
+            wifair.read_capture(folder / "server.pcap").connections.records(), key=itemgetter("actual_data_pkts")
+        )
+        if on:
+            assert sender["actual_data_pkts"] / sender["pushed_data_pkts"] == pytest.approx(kernel, rel=0.1)
+        else:
+            assert sender["pushed_data_pkts"] == 0

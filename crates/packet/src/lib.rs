@@ -66,6 +66,8 @@ pub mod flag {
     pub const ECT: u8 = 32;
     /// IP: congestion experienced.
     pub const CE: u8 = 64;
+    /// TCP PSH (RFC 9293, section 3.9.1.2).
+    pub const PSH: u8 = 128;
 }
 
 /// SACK blocks that fit beside a timestamp option (RFC 2018, section 3).

@@ -490,7 +490,7 @@ impl ScriptConnection {
             mss,
             least: system.min_tso_segments,
             rate: info.cwnd * mss as f64 * ratio / srtt,
-            min_rtt_us: if info.rtt.2 == Duration::MAX { u64::MAX } else { info.rtt.2.as_nanos() / 1000 },
+            min_rtt: info.rtt.2,
         };
         let data: Vec<_> = segments
             .iter()

@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use wifair_tcp::burst_size;
+use wifair_units::Duration;
+
 /// The most bytes of a burst.
 const MAX_BYTES: u64 = 65_536;
 
@@ -17,23 +20,19 @@ pub struct BurstLimits {
     /// Payload of a full segment.
     pub mss: u64,
     /// The least number of segments of a burst.
-    pub least: u64,
+    pub least: u32,
     /// Pacing rate, in bytes per second.
     pub rate: f64,
-    /// Smallest round-trip time, in microseconds.
-    pub min_rtt_us: u64,
+    /// Smallest round-trip time.
+    pub min_rtt: Duration,
 }
 
 impl BurstLimits {
     /// The most segments of a burst.
     pub fn segments(&self) -> u64 {
-        let by_distance = match self.min_rtt_us >> 9 {
-            shift @ 0..32 => MAX_BYTES >> shift,
-            _ => 0,
-        };
-        let bytes = ((self.rate / 1024.0) as u64).saturating_add(by_distance).min(MAX_BYTES);
         let half = ((self.cwnd as u64) / 2).max(1);
-        (bytes / self.mss).max(self.least).min(MAX_BYTES / self.mss).max(1).min(half)
+        let sized = burst_size(self.rate, self.min_rtt, self.mss, self.least);
+        u64::from(sized).min(MAX_BYTES / self.mss).max(1).min(half)
     }
 }
 
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     fn limits(cwnd: f64) -> BurstLimits {
-        BurstLimits { cwnd, mss: 1000, least: 2, rate: 200_000.0, min_rtt_us: 100_000 }
+        BurstLimits { cwnd, mss: 1000, least: 2, rate: 200_000.0, min_rtt: Duration::from_millis(100) }
     }
 
     #[test]

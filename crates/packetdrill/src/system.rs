@@ -32,7 +32,7 @@ pub struct System {
     /// Largest and initial receive buffer: the third and second numbers of `net.ipv4.tcp_rmem`.
     pub receive_buffer: (u64, u64),
     /// `net.ipv4.tcp_min_tso_segs`.
-    pub min_tso_segments: u64,
+    pub min_tso_segments: u32,
     /// `net.ipv4.tcp_pacing_ss_ratio` and `tcp_pacing_ca_ratio`, in percent.
     pub pacing_ratios: (u64, u64),
     /// Whether the queue discipline is `fq`.
@@ -170,7 +170,7 @@ impl System {
                 let (_, initial, largest) = (number()?, number()?, number()?);
                 self.receive_buffer = (largest, initial);
             }
-            "tcp_min_tso_segs" => self.min_tso_segments = number()?.max(1),
+            "tcp_min_tso_segs" => self.min_tso_segments = u32::try_from(number()?.max(1)).map_err(|_| ())?,
             "tcp_pacing_ss_ratio" => self.pacing_ratios.0 = number()?,
             "tcp_pacing_ca_ratio" => self.pacing_ratios.1 = number()?,
             "tcp_rto_min_us" => self.min_rto_ms = number()? / 1000,

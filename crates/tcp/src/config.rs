@@ -172,7 +172,8 @@ pub struct StackOptions {
     pub pacing: bool,
     /// Segments that leave together when paced, as with segmentation offload; at least 1.
     pub pacing_burst: u32,
-    /// Whether bursts grow with the pacing rate and for nearby receivers (Linux's TSO autosizing).
+    /// Whether bursts grow with the pacing rate and for nearby receivers, and with selective ACKs are formed without
+    /// pacing too (Linux's TSO autosizing).
     pub tso_autosize: bool,
     /// Bytes in the queue of the sender's own station are limited to what leaves in this time at the pacing rate
     /// (Linux's TCP small queues); zero for no limit. The host has to call [`crate::Sender::on_departure`].

@@ -2,8 +2,8 @@
 //!
 //! Source: behaviour of Linux's `tcp_gro_receive`. Segments of one flow that arrive together are merged if they are
 //! contiguous, equally long except for the last, carry the same timestamp and congestion mark, and fit into one IP
-//! packet. A segment with SYN or FIN ends the batch. TCP sees a batch as one arrival: it sends one ACK, and a batch out
-//! of order counts as one sign of loss.
+//! packet. A segment with SYN or FIN ends the batch, one with PSH is its last. TCP sees a batch as one arrival: it
+//! sends one ACK, and a batch out of order counts as one sign of loss.
 //!
 //! "Together" means within [`ReceiverConfig::gro`](crate::config::ReceiverConfig::gro) of the first segment. With zero,
 //! only segments that arrive at the same instant are merged, such as those of one PPDU.

@@ -22,7 +22,7 @@ pub use config::{
 };
 pub use receiver::Receiver;
 pub use rtt::{Rtt, RttConfig};
-pub use sender::{AckTrain, Info, RecoveryState, Sender, SenderCounters, SenderState};
+pub use sender::{AckTrain, Info, RecoveryState, Sender, SenderCounters, SenderState, burst_size};
 pub use settings::{Stack, TcpSettings};
 
 /// Length of the timestamps option with its padding, in bytes (RFC 7323, appendix A).

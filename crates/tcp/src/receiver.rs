@@ -160,6 +160,9 @@ impl Receiver {
                 batch.start(now, wait, packet);
             }
         }
+        if packet.has(flag::PSH) {
+            self.process_batch(now);
+        }
         true
     }
 

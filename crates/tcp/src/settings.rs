@@ -194,9 +194,11 @@ table! {
         pub pacing: bool = false;
         /// Segments that leave together when paced, as with segmentation offload. Linux sends two or more.
         pub pacing_burst: u32 = if stack == Stack::Linux { 2 } else { 1 }, by stack, "1 or more" => |n| *n >= 1;
-        /// Whether these bursts hold what leaves in 1/1024 s at the pacing rate plus, for nearby receivers, 64 KiB
-        /// halved for each 512 us of the minimum RTT (Linux's TSO autosizing). `pacing_burst` is then the minimum, 64
-        /// KiB the maximum.
+        /// Whether bursts hold what leaves in 1/1024 s at the pacing rate plus, for nearby receivers, 64 KiB halved for
+        /// each 512 us of the minimum RTT (Linux's TSO autosizing). `pacing_burst` is then the minimum, 64 KiB the
+        /// maximum. With selective ACKs the sender also forms bursts without pacing: it waits for more ACKs while the
+        /// window has room for a small burst only, and the last segment of each burst has PSH, which ends a batch of
+        /// `gro`.
         pub tso_autosize: bool = false;
         /// TCP small queues (Linux): a sender at a station or an access point holds data back while its queue there
         /// holds more than leaves in this time at the pacing rate (twice that in recovery) and more than two bursts.

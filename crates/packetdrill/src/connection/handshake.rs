@@ -132,7 +132,7 @@ impl ScriptConnection {
             options.recovery = wifair_tcp::Recovery::Sack;
         }
         options.pacing = system.fq;
-        options.pacing_burst = u32::try_from(system.min_tso_segments).unwrap_or(u32::MAX);
+        options.pacing_burst = system.min_tso_segments;
         options.user_timeout = self.options.user_timeout.unwrap_or(Duration::ZERO);
         receiver.buffer = self.options.receive_buffer.unwrap_or(system.receive_buffer.1);
         receiver.window_scale = if self.agreed.peer_scale.is_some() { self.own_scale } else { 0 };

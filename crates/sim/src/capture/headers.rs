@@ -514,9 +514,10 @@ impl AnnouncedOptions {
 }
 
 /// The flags of a packet, and those of the TCP header that they stand for.
-pub const FLAGS: [(u8, u8); 5] = [
+pub const FLAGS: [(u8, u8); 6] = [
     (flag::SYN, wire::SYN),
     (flag::FIN, wire::FIN),
+    (flag::PSH, wire::PSH),
     (flag::ACK, wire::ACK),
     (flag::ECE, wire::ECE),
     (flag::CWR, wire::CWR),

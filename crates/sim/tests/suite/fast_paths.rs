@@ -88,6 +88,7 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "tcp.gro = true\ntcp.delayed_ack = true",
         "tcp.gro = true\ntcp.delayed_ack = false",
         "tcp.stack = 'modern'\ntcp.gro = true\ntcp.gro_flush_timeout = '1 ms'",
+        "tcp.stack = 'linux'\ntcp.gro = true\ntcp.tso_autosize = true",
         "tcp.stack = 'modern'\ntcp.pacing = true\nstart = '700 ms'\nstop = '1900 ms'",
         "tcp.cc = 'westwood'\nstart_spread = '1 s'\nstop = '2 s'",
         "tcp.sack = true\ntcp.recovery = 'sack'\ntcp.delayed_ack = false\ntcp.sack_compression = '1 ms'",

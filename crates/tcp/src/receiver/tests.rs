@@ -154,6 +154,19 @@ fn a_batch_of_segments_has_one_ack() {
     assert_eq!(answers(&mut stamped, &[segment(0), segment(500), later(2), later(3)]), (vec![1000], vec![2000]));
 }
 
+/// A segment with PSH is the last of its batch, which is not held back for others.
+#[test]
+fn psh_ends_a_batch() {
+    let pushed = |n: u64| Packet { flags: flag::ACK | flag::PSH, ..segment(500 * n) };
+    let mut receiver = receiver("gro = true\ngro_flush_timeout = '1 ms'");
+    let mut answer = |packet: Packet| {
+        receiver.on_packet(Time::ZERO, &packet);
+        receiver.poll(Time::ZERO).map(|ack| ack.ack)
+    };
+    let segments = [segment(0), segment(500), pushed(2), segment(1500), pushed(4), pushed(5), pushed(6)];
+    assert_eq!(segments.map(&mut answer), [None, None, Some(1500), None, Some(2500), None, Some(3500)]);
+}
+
 #[test]
 fn a_fin_ends_a_batch() {
     let mut receiver = receiver("gro = true");

@@ -9,6 +9,7 @@
 //! number.
 
 mod acks;
+mod bursts;
 mod delivery;
 mod fast;
 mod info;
@@ -30,6 +31,8 @@ use crate::cc::{Algorithm, CongestionControl, RateSample, Start};
 use crate::config::{Handshake, IdleRestart, Recovery, SenderConfig, StackOptions};
 use crate::rtt::Rtt;
 
+use bursts::Burst;
+pub use bursts::burst_size;
 pub use fast::AckTrain;
 pub use info::{Info, RecoveryState};
 use sack1::Sack1;
@@ -196,12 +199,11 @@ pub struct Sender {
     pace_at: Time,
     pace_waits: bool,
     paces: bool,
-    /// Segments that may still leave in the current burst, whatever the pacing timer says.
-    burst_left: u32,
+    burst: Burst,
     /// Bytes in the queue of the sender's own station if `small_queue` is set, and whether data waits for departures.
     queued: u64,
     queue_waits: bool,
-    /// No pacing, small queue or `tcp-linux`: the windows alone limit new full segments.
+    /// No pacing, bursts, small queue or `tcp-linux`: the windows alone limit new full segments.
     plain: bool,
     last_send: Time,
     /// End of the segment being timed and when it was sent; 0 for none.
@@ -262,6 +264,7 @@ impl Sender {
             options.pacing || cc.pacing_rate().is_some() || cc.rules_recovery() || matches!(cc, Algorithm::Custom(_));
         let keeps_times = !by_sack && (cc.wants_fine_timer() || cc.wants_every_rtt() || cc.wants_rate_samples());
         let wants_sends = cc.wants_sends();
+        let forms_bursts = options.tso_autosize && by_sack;
         let option_bytes = if options.timestamps && options.count_options { TIMESTAMP_OPTION } else { 0 };
         Self {
             una: 0,
@@ -304,11 +307,14 @@ impl Sender {
             early_at: Time::NEVER,
             pace_at: Time::ZERO,
             pace_waits: false,
-            burst_left: 0,
+            burst: Burst::default(),
             queued: 0,
             queue_waits: false,
             paces,
-            plain: !paces && options.small_queue == Duration::ZERO && options.recovery != Recovery::TcpLinux,
+            plain: !paces
+                && !forms_bursts
+                && options.small_queue == Duration::ZERO
+                && options.recovery != Recovery::TcpLinux,
             last_send: Time::ZERO,
             timed: 0,
             timed_at: Time::ZERO,

@@ -8,11 +8,6 @@ use crate::cc::CongestionControl;
 use crate::clock;
 use crate::config::{IdleRestart, LimitedTransmit};
 
-/// Linux's TSO autosizing: the largest burst in bytes, and the minimum RTT that halves the extra burst for nearby
-/// receivers.
-const LARGEST_BURST: u64 = 65_536;
-const NEAR: Duration = Duration::from_micros(512);
-
 impl Sender {
     /// Returns the next segment to send, if one may leave now.
     #[inline]
@@ -37,7 +32,7 @@ impl Sender {
     /// Records the use of the window once everything that may leave has left (Linux, tcp_cwnd_validate).
     pub(super) fn note_use(&mut self) {
         let outstanding = self.max - self.una;
-        let full = self.in_flight() + self.mss > self.window;
+        let full = self.burst.is_awaited || self.in_flight() + self.mss > self.window;
         if self.max == self.used.seen && !full {
             return;
         }
@@ -58,12 +53,13 @@ impl Sender {
     }
 
     pub(super) fn poll_next(&mut self, now: Time) -> Option<Packet> {
+        self.burst.is_awaited = false;
         if self.due != 0
             && let Some(packet) = self.poll_due(now)
         {
             return Some(packet);
         }
-        if self.state != SenderState::Established || self.waits_for_pace(now) || self.waits_for_queue() {
+        if self.state != SenderState::Established || self.waits_for_pace(now) || self.waits_for_queue(now) {
             return None;
         }
         if self.selective.is_some() {
@@ -131,8 +127,7 @@ impl Sender {
     /// Whether pacing holds back the next segment.
     #[inline]
     pub(super) fn waits_for_pace(&mut self, now: Time) -> bool {
-        let in_burst = self.burst_left > 0 && self.last_send == now;
-        self.pace_waits = self.paces && now < self.pace_at && !in_burst;
+        self.pace_waits = self.paces && now < self.pace_at && !self.is_in_burst(now);
         self.pace_waits
     }
 
@@ -143,7 +138,7 @@ impl Sender {
 
     /// Linux's pacing rate in B/s: twice the window per RTT in the first half of slow start, 1.2 times the window after
     /// it.
-    fn window_rate(&self) -> Option<f64> {
+    pub(super) fn window_rate(&self) -> Option<f64> {
         let srtt = self.rtt.srtt();
         let factor = if self.cwnd() < self.cc.ssthresh() / 2.0 { 2.0 } else { 1.2 };
         (srtt > Duration::ZERO).then(|| factor * self.cwnd() * self.mss as f64 / srtt.as_secs())
@@ -151,8 +146,9 @@ impl Sender {
 
     /// Whether the queue of the sender's own station holds too much (Linux, tcp_small_queue_check).
     #[inline]
-    fn waits_for_queue(&mut self) -> bool {
-        self.queue_waits = self.options.small_queue > Duration::ZERO && self.is_queue_full();
+    fn waits_for_queue(&mut self, now: Time) -> bool {
+        let goes_on = self.forms_bursts() && self.is_in_burst(now);
+        self.queue_waits = self.options.small_queue > Duration::ZERO && !goes_on && self.is_queue_full();
         self.queue_waits
     }
 
@@ -179,18 +175,6 @@ impl Sender {
     #[must_use]
     pub const fn has_small_queue(&self) -> bool {
         self.options.small_queue.as_nanos() > 0
-    }
-
-    /// Number of segments sent at once at a pacing rate in bytes per second (Linux, tcp_tso_autosize).
-    pub(super) fn burst(&self, rate: f64) -> u32 {
-        let least = self.options.pacing_burst;
-        if !self.options.tso_autosize {
-            return least;
-        }
-        let halvings = self.rtt.min().as_nanos() / NEAR.as_nanos();
-        let near = if halvings < 32 { LARGEST_BURST >> halvings } else { 0 };
-        let bytes = ((rate / 1024.0) as u64).saturating_add(near).min(LARGEST_BURST);
-        u32::try_from(bytes / self.mss).unwrap_or(u32::MAX).max(least)
     }
 
     /// Bytes beyond the window that limited transmit allows.
@@ -318,6 +302,9 @@ impl Sender {
             packet.flags |= flag::FIN;
             (self.fin_sent, self.fin_alone, self.fin_ever) = (true, false, true);
         }
+        if end == self.supplied {
+            packet.flags |= flag::PSH;
+        }
         if len < self.mss {
             self.short_end = self.short_end.max(end);
         }
@@ -397,8 +384,10 @@ impl Sender {
             // A segment that leaves late shortens the gap after it, by half at most (Linux).
             gap = gap.saturating_sub((gap / 2).min(now.saturating_since(self.pace_at)));
         }
-        let begins = now >= self.pace_at;
-        self.burst_left = if begins { self.burst(rate) - 1 } else { self.burst_left.saturating_sub(1) };
+        if !self.forms_bursts() {
+            let begins = now >= self.pace_at;
+            self.burst.left = if begins { self.burst(rate) - 1 } else { self.burst.left.saturating_sub(1) };
+        }
         self.pace_at = self.pace_at.max(now).saturating_add(gap);
     }
 }

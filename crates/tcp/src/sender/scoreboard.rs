@@ -69,8 +69,8 @@ pub struct Scoreboard {
 
 impl Scoreboard {
     /// Creates an empty scoreboard for segments of `mss` bytes. Losses are detected `by_time` or by counting; `rate`
-    /// enables delivery rate samples; with `timestamps` the sender measures the RTT of each delivery.
-    pub fn new(mss: u64, by_time: bool, rate: bool, timestamps: bool) -> Self {
+    /// enables delivery rate samples; `timed` says whether transmission times are needed even without both.
+    pub fn new(mss: u64, by_time: bool, rate: bool, timed: bool) -> Self {
         Self {
             segments: VecDeque::new(),
             tail: Tail::new(mss),
@@ -83,7 +83,7 @@ impl Scoreboard {
             waiting: 0,
             examined: 0,
             by_time,
-            timed: by_time || rate || timestamps,
+            timed: by_time || rate || timed,
             blocks: [(0, 0); MAX_SACK_BLOCKS],
             arrived_above: 0,
             highest_arrived: 0,
@@ -594,6 +594,12 @@ impl Scoreboard {
         }
         let segment = self.segments.back()?;
         (!segment.is(mark::SACKED | mark::RETRANSMITTED)).then_some((segment.start(), u64::from(segment.len)))
+    }
+
+    /// When the first segment was last sent, if transmission times are kept.
+    pub fn first_sent(&self) -> Option<Time> {
+        let first = self.segments.front().map(|segment| segment.sent);
+        first.or_else(|| self.tail.first_sent()).filter(|_| self.timed)
     }
 
     /// Records the retransmission of the segment at `start`.

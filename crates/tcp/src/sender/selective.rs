@@ -57,7 +57,7 @@ impl Selective {
                 u64::from(options.mss),
                 options.recovery == Recovery::Rack,
                 rate,
-                options.timestamps,
+                options.timestamps || options.tso_autosize,
             ),
             prr: Prr::default(),
             reorder_at: Time::NEVER,
@@ -493,9 +493,14 @@ impl Sender {
         }
         let open = (self.una + self.rwnd).saturating_sub(self.nxt);
         if len <= allowed.min(open) {
+            if !self.admits_to_burst(now, allowed, open) {
+                return None;
+            }
             let seq = self.nxt;
             self.nxt += len;
-            return Some(self.segment_selective(now, seq, len));
+            let mut packet = self.segment_selective(now, seq, len);
+            self.count_in_burst(&mut packet);
+            return Some(packet);
         }
         if self.max == self.una && open > 0 {
             if self.options.track_use && open < len.min(self.most_rwnd / 2) {

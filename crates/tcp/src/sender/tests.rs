@@ -105,7 +105,7 @@ fn an_access_point_can_reduce_a_window_known_from_the_start() {
     assert_eq!(sender.rwnd, 20_000);
 }
 
-const STACKS: [&str; 11] = [
+const STACKS: [&str; 13] = [
     "stack = 'ns2'",
     "stack = 'ns2'\nrecovery = 'tahoe'\nreceive_window = '60 packets'",
     "stack = 'ns2'\nrecovery = 'reno'\ndelayed_ack = true\nmax_cwnd = '7 packets'",
@@ -117,6 +117,8 @@ const STACKS: [&str; 11] = [
     "stack = 'rfc'\ntimestamps = true\nreceive_window = '700 B'\npacing = true",
     "stack = 'modern'",
     "stack = 'modern'\nmss = '100 B'\nquick_acks = 0\necn = true\npacing = true",
+    "stack = 'rfc'\nsack = true\ntso_autosize = true",
+    "stack = 'linux'\nmss = '500 B'\ntso_autosize = true\ngro = true\nreceive_window = '60 packets'",
 ];
 
 /// A stack, with its default congestion control or any other.
@@ -598,68 +600,6 @@ fn a_closed_window_is_probed() {
         sender.on_packet(seconds(30), &ack(10, &[]));
         assert_eq!(sender.poll(seconds(30)).expect("data").seq / 1000, 10);
     }
-}
-
-/// RFC 5681, section 4.1: after eight idle seconds the window is the initial one. ns-2's timer makes it one segment,
-/// and `never` leaves it.
-#[test]
-fn a_pause_shrinks_the_window() {
-    for (settings, burst) in [
-        ("stack = 'rfc'\nreceive_window = '20 packets'", 4),
-        ("stack = 'rfc'\nreceive_window = '20 packets'\nidle_restart = 'never'", 20),
-        ("stack = 'modern'\ninitial_window = '2 packets'\nreceive_window = '20 packets'", 2),
-        ("stack = 'ns2'", 1),
-    ] {
-        let mut pipe = slow(&format!("{settings}\nmss = '1000 B'"));
-        pipe.sender.open(Time::ZERO);
-        pipe.sender.supply(200_000);
-        pipe.run(seconds(10));
-        let before = pipe.log.len();
-        pipe.sender.supply(100_000);
-        pipe.run(seconds(10));
-        assert_eq!(pipe.log.len() - before, burst, "{settings}");
-    }
-}
-
-/// ns-2.35: the SYN is part of the first session, and the timer, which kept running through a pause, restarts with the
-/// first segment after it (`force_set_rtx_timer` in Agent/TCP), so that this segment has a full RTO for its ACK.
-#[test]
-fn a_pause_in_ns2_costs_no_timeout() {
-    let mut pipe = slow("stack = 'ns2'\nmss = '1000 B'");
-    pipe.sender.open(Time::ZERO);
-    assert!(pipe.sender.poll(Time::ZERO).is_none(), "no SYN without data");
-    pipe.sender.supply(20_000);
-    pipe.run(seconds(10));
-    let (last, rto) = (pipe.log.last().expect("segments").0, pipe.sender.rtt().rto());
-    let mut at = last;
-    for session in 1..20 {
-        // Starts at all phases of the timer.
-        at += rto * 7 + rto * session / 20;
-        pipe.sender.supply(20_000);
-        pipe.run(at + rto * 5);
-        at += rto * 5;
-    }
-    assert_eq!(pipe.sender.counts().timeouts, 0);
-}
-
-/// RFC 2861, section 3.1: a window of 20 is halved twice in a pause of two and a half timeouts.
-#[test]
-fn a_pause_halves_the_window_for_each_timeout() {
-    let mut pipe =
-        slow("mss = '1000 B'\nidle_restart = 'rfc2861'\nreceive_window = '20 packets'\nmax_cwnd = '20 packets'");
-    pipe.sender.open(Time::ZERO);
-    pipe.sender.supply(2_000_000);
-    let mut end = seconds(1);
-    while pipe.sender.una() < 2_000_000 {
-        pipe.run(end);
-        end += Duration::from_millis(10);
-    }
-    let (sent, rto) = (pipe.log.last().expect("segments").0, pipe.sender.rtt().rto());
-    pipe.run(sent + rto * 5 / 2);
-    let before = (pipe.sender.cwnd(), pipe.log.len());
-    pipe.sender.supply(1_000_000);
-    pipe.run(pipe.now);
-    assert_eq!((before.0, pipe.sender.cwnd(), pipe.log.len() - before.1), (20.0, 5.0, 5));
 }
 
 /// A lost SYN is retransmitted after a second (RFC 6298, rule 2.1); then the window starts at one segment (RFC 5681,

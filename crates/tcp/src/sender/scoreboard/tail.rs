@@ -53,6 +53,11 @@ impl Tail {
         self.start + self.segments * self.mss
     }
 
+    /// When the first segment was sent.
+    pub(super) fn first_sent(&self) -> Option<Time> {
+        (self.segments > 0).then_some(self.first.sent)
+    }
+
     /// Adds `count` segments that end at `end`.
     #[inline]
     pub(super) fn push(&mut self, sent: Time, end: u64, count: u64) {

@@ -47,7 +47,7 @@ fn a_silent_sender_sends_nothing_new() {
 }
 
 /// 1 Mb/s, 50 ms: the SYN of 40 bytes takes 50.32 ms in each direction, then the third segment and the data leave; the
-/// last segment carries the FIN, which is acknowledged.
+/// last segment carries PSH and the FIN, which is acknowledged.
 #[test]
 fn a_connection_opens_and_closes_as_in_rfc_9293() {
     let mut pipe = slow("mss = '1000 B'");
@@ -62,7 +62,7 @@ fn a_connection_opens_and_closes_as_in_rfc_9293() {
             (0, flag::SYN, 0, 40),
             (100_640, flag::ACK, 0, 40),
             (100_640, flag::ACK, 0, 1040),
-            (100_640, flag::ACK | flag::FIN, 1000, 540),
+            (100_640, flag::ACK | flag::PSH | flag::FIN, 1000, 540),
             // Two segments arrived: one ACK, which also carries the receiver's FIN and is answered by the last ACK.
             (100_640 + 320 + 8_320 + 4_320 + 50_000 + 50_320, flag::ACK, 1500, 40),
         ]
@@ -89,4 +89,66 @@ fn sessions_of_vegas_leave_as_in_ns2() {
     pipe.run(seconds(60));
     let sent: Vec<_> = pipe.sent().into_iter().filter(|&(micros, _)| micros >= 10_000_000).collect();
     assert_eq!(sent, golden(include_str!("../golden_ns2/vegas_pauses.txt")));
+}
+
+/// RFC 5681, section 4.1: after eight idle seconds the window is the initial one. ns-2's timer makes it one segment,
+/// and `never` leaves it.
+#[test]
+fn a_pause_shrinks_the_window() {
+    for (settings, burst) in [
+        ("stack = 'rfc'\nreceive_window = '20 packets'", 4),
+        ("stack = 'rfc'\nreceive_window = '20 packets'\nidle_restart = 'never'", 20),
+        ("stack = 'modern'\ninitial_window = '2 packets'\nreceive_window = '20 packets'", 2),
+        ("stack = 'ns2'", 1),
+    ] {
+        let mut pipe = slow(&format!("{settings}\nmss = '1000 B'"));
+        pipe.sender.open(Time::ZERO);
+        pipe.sender.supply(200_000);
+        pipe.run(seconds(10));
+        let before = pipe.log.len();
+        pipe.sender.supply(100_000);
+        pipe.run(seconds(10));
+        assert_eq!(pipe.log.len() - before, burst, "{settings}");
+    }
+}
+
+/// ns-2.35: the SYN is part of the first session, and the timer, which kept running through a pause, restarts with the
+/// first segment after it (`force_set_rtx_timer` in Agent/TCP), so that this segment has a full RTO for its ACK.
+#[test]
+fn a_pause_in_ns2_costs_no_timeout() {
+    let mut pipe = slow("stack = 'ns2'\nmss = '1000 B'");
+    pipe.sender.open(Time::ZERO);
+    assert!(pipe.sender.poll(Time::ZERO).is_none(), "no SYN without data");
+    pipe.sender.supply(20_000);
+    pipe.run(seconds(10));
+    let (last, rto) = (pipe.log.last().expect("segments").0, pipe.sender.rtt().rto());
+    let mut at = last;
+    for session in 1..20 {
+        // Starts at all phases of the timer.
+        at += rto * 7 + rto * session / 20;
+        pipe.sender.supply(20_000);
+        pipe.run(at + rto * 5);
+        at += rto * 5;
+    }
+    assert_eq!(pipe.sender.counts().timeouts, 0);
+}
+
+/// RFC 2861, section 3.1: a window of 20 is halved twice in a pause of two and a half timeouts.
+#[test]
+fn a_pause_halves_the_window_for_each_timeout() {
+    let mut pipe =
+        slow("mss = '1000 B'\nidle_restart = 'rfc2861'\nreceive_window = '20 packets'\nmax_cwnd = '20 packets'");
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(2_000_000);
+    let mut end = seconds(1);
+    while pipe.sender.una() < 2_000_000 {
+        pipe.run(end);
+        end += Duration::from_millis(10);
+    }
+    let (sent, rto) = (pipe.log.last().expect("segments").0, pipe.sender.rtt().rto());
+    pipe.run(sent + rto * 5 / 2);
+    let before = (pipe.sender.cwnd(), pipe.log.len());
+    pipe.sender.supply(1_000_000);
+    pipe.run(pipe.now);
+    assert_eq!((before.0, pipe.sender.cwnd(), pipe.log.len() - before.1), (20.0, 5.0, 5));
 }
