@@ -1,4 +1,4 @@
-"""Results as text for a terminal: a table of flows, the cell in a few lines, bars."""
+"""Results as text for a terminal: tables of flows and stations, the cell in a few lines, bars."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from wifair.results import Results
     from wifair.saved import SavedResults
 
-MOST_FLOWS = 40
+MOST_ROWS = 40
 NOTHING = "-"
+CATEGORIES = ("voice", "video", "best effort", "background")
 WIDE = 240
 """Width of a line if that of the output is unknown."""
 NARROWER: tuple[dict[str, str], ...] = (
@@ -65,7 +66,7 @@ def html_tables(results: Results | SavedResults) -> str:
 
 def _html_table(columns: list[tuple[str, list[str]]]) -> str:
     heads = "".join(f"<th>{html.escape(head)}</th>" for head, _ in columns)
-    body = html_rows(zip(*(cells[:MOST_FLOWS] for _, cells in columns)))
+    body = html_rows(zip(*(cells[:MOST_ROWS] for _, cells in columns)))
     more = "".join(f"<p>{html.escape(line)}</p>" for line in _left_out(len(columns[0][1])))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
@@ -91,7 +92,7 @@ def figure_text(name: str, interval: Interval, *, bounded: bool = True) -> str:
 def bars(results: Results, width: int = 80) -> str:
     """Goodput of each flow as a bar, mean over the seeds, longest possible at `width` columns."""
     names, goodput = _by_flow(results, "goodput_bps")
-    names, goodput = names[:MOST_FLOWS], goodput[:MOST_FLOWS]
+    names, goodput = names[:MOST_ROWS], goodput[:MOST_ROWS]
     numbers = [rate(value) for value in goodput]
     label, number = max(map(len, names)), max(map(len, numbers))
     room = max(width - label - number - 4, 10)
@@ -102,6 +103,50 @@ def bars(results: Results, width: int = 80) -> str:
         bar = "\u2588" * (eighths // 8) + " \u258f\u258e\u258d\u258c\u258b\u258a\u2589"[eighths % 8].strip()
         lines.append(f"{name:<{label}}  {shown:>{number}}  {bar}")
     return "\n".join([*lines, *_left_out(len(_by_flow(results, "goodput_bps")[0]))])
+
+
+def stations(results: Results, width: int = WIDE) -> str:
+    """Show what each station and access point has sent and how much air it has taken, as means over the seeds."""
+    return "\n".join(_table(_station_columns(results), width, "more station"))
+
+
+def _station_columns(results: Results) -> list[tuple[str, list[str]]]:
+    """Head and cells of each column of the table of stations; those that are nothing for all are left out."""
+    names = results.stations.to_list("name")[: results.stations.rows // len(results.seeds)]
+
+    def mean(*columns: str) -> list[float]:
+        parts = [_means(results.stations.to_list(column), len(names)) for column in columns]
+        return [sum(values) for values in zip(*parts)]
+
+    frames, mpdus, ppdus, ended = mean("attempts"), mean("mpdus"), mean("ppdus"), mean("delivered", "given_up")
+    again = [
+        repeated / sent if sent else (1 - done / tried if tried else math.nan)
+        for repeated, sent, done, tried in zip(mean("mpdu_retries"), mpdus, ended, frames)
+    ]
+    each = [sent / heard if heard else math.nan for sent, heard in zip(mpdus, ppdus)]
+    air = mean("air_data_s", "air_control_s", "air_collided_s")
+    to_it, whole = mean("air_to_station_s"), sum(air) or math.nan
+    columns = [
+        ("station", names),
+        ("frames", [amount(value) for value in frames]),
+        ("MPDUs each", [amount(value) for value in each] if any(value > 1 for value in each) else []),
+        ("retries", [percent(value) for value in again]),
+        ("given up", _unless_zero(mean("given_up"))),
+        ("dropped", _unless_zero(mean("queue_drops_overflow", "queue_drops_early", "lifetime_drops", "late_drops"))),
+        ("air time", [time(value) for value in air]),
+        ("of all", [percent(value / whole) for value in air]),
+        ("to it", [percent(value / whole) for value in to_it]),
+    ]
+    by_category = [(name, mean(f"air_{name.replace(' ', '_')}_s")) for name in CATEGORIES]
+    if sum(any(values) for _, values in by_category) > 1:
+        columns += [
+            (name, [time(value or math.nan) for value in values]) for name, values in by_category if any(values)
+        ]
+    return [(head, cells) for head, cells in columns if cells]
+
+
+def _unless_zero(values: list[float]) -> list[str]:
+    return [amount(value) for value in values] if any(values) else []
 
 
 def _title(results: Results | SavedResults) -> str:
@@ -163,21 +208,21 @@ def _datagram_columns(results: Results | SavedResults) -> list[tuple[str, list[s
     ]
 
 
-def _table(columns: list[tuple[str, list[str]]], width: int) -> list[str]:
+def _table(columns: list[tuple[str, list[str]]], width: int, what: str = "more flow") -> list[str]:
     if not columns:
         return []
-    flows = len(columns[0][1])
-    rows = [[head, *cells[:MOST_FLOWS]] for head, cells in columns]
+    count = len(columns[0][1])
+    rows = [[head, *cells[:MOST_ROWS]] for head, cells in columns]
     for narrower in NARROWER:  # until the table fits
         if sum(max(map(len, row)) + 2 for row in rows) - 2 <= width:
             break
         rows = [row for row in ([narrower.get(row[0], row[0]), *row[1:]] for row in rows) if row[0]]
     words = range(2) if "direction" in dict(columns) else range(1)
-    return [*aligned(list(zip(*rows)), left=words), *_left_out(flows)]
+    return [*aligned(list(zip(*rows)), left=words), *_left_out(count, what)]
 
 
-def _left_out(flows: int) -> list[str]:
-    return left_out(flows - MOST_FLOWS, "more flow", "--json or --out has all")
+def _left_out(count: int, what: str = "more flow") -> list[str]:
+    return left_out(count - MOST_ROWS, what, "--json or --out has all")
 
 
 def _cell(results: Results | SavedResults) -> list[str]:
@@ -242,8 +287,12 @@ def _ways(
 def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], list[float]]:
     """Names of the flows, and the mean of a column over the seeds for each."""
     flows = results.flows.rows // len(results.seeds)
-    values = results.flows.to_list(column)
-    return results.flows.to_list("name")[:flows], [mean_interval(values[flow::flows]).mean for flow in range(flows)]
+    return results.flows.to_list("name")[:flows], _means(results.flows.to_list(column), flows)
+
+
+def _means(values: list[Any], rows: int) -> list[float]:
+    """Mean over the seeds for each of the rows that every seed has."""
+    return [mean_interval(values[row::rows]).mean for row in range(rows)]
 
 
 def _ranges(seeds: Sequence[int]) -> str:

@@ -98,6 +98,41 @@ def test_plot_draws_bars(file: Path) -> None:
     assert out.count("█") > 10
 
 
+def test_stations_show_who_takes_the_air() -> None:
+    """By hand from the columns of the same run: two aggregating uploads, one of voice, and an access point."""
+    text = """
+duration = "2 s"
+wlan.standard = "802.11n"
+servers = [{ name = "server", delay = "5 ms" }]
+stations = [{ name = "a" }, { name = "b", mcs = 0 }, { name = "idle" }]
+flows = [
+    { name = "up", station = "a", direction = "up" },
+    { name = "slow", station = "b", direction = "up", category = "voice" },
+]
+"""
+    out, _ = wifair("run", "-", "--stations", stdin=text)
+    *_, head, ap, a, b, idle = out.splitlines()
+    titles = "station, frames, MPDUs each, retries, air time, of all, to it, voice, best effort"
+    assert re.split("  +", head) == titles.split(", ")
+    run = json.loads(wifair("run", "-", "--json", stdin=text)[0])["runs"][0]
+    stations = {station["name"]: station for station in run["stations"]}
+    spent = {
+        name: sum(station[f"air_{kind}_s"] for kind in ("data", "control", "collided"))
+        for name, station in stations.items()
+    }
+    of_all = {name: f"{100 * air / sum(spent.values()):.1f} %" for name, air in spent.items()}
+    for line, name in ((ap, "ap"), (a, "a"), (b, "b")):
+        cells = re.split("  +", line)
+        assert (cells[0], cells[1], cells[5]) == (name, str(stations[name]["attempts"]), of_all[name])
+    assert re.split("  +", b)[2] == f"{stations['b']['mpdus'] / stations['b']['ppdus']:.1f}"
+    assert re.split("  +", b)[7:] == [f"{stations['b']['air_voice_s']:.3g} s", "-"]
+    assert re.split("  +", idle) == ["idle", "0", "-", "-", "0 ms", "0.0 %", "0.0 %", "-", "-"]
+    # With JSON on stdout the table goes to stderr.
+    out, err = wifair("run", "-", "--json", "--stations", stdin=text)
+    assert json.loads(out)["runs"]
+    assert b in err
+
+
 def test_out_has_columns_and_provenance(file: Path, tmp_path: Path, text: str) -> None:
     out = tmp_path / "deep" / "results"
     wifair("run", file, "--seeds", "3,5", "--out", out, "--format", "csv", "--series")

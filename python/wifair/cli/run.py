@@ -27,7 +27,7 @@ from wifair.cli.common import (
 )
 from wifair.errors import Interrupted
 from wifair.output import write_table
-from wifair.report import bars
+from wifair.report import WIDE, bars, stations
 from wifair.results import Results
 from wifair.scenario import Scenario
 from wifair.taps import Pcap
@@ -54,6 +54,9 @@ FIGURE_SAMPLES = 200
 @click.option("--force", is_flag=True, help="Replace files and results that are there.")
 @click.option("--series", is_flag=True, help="Also sample cwnd, ssthresh, srtt, goodput and AP queue over time.")
 @click.option("--series-step", metavar="TIME", help="Time between samples; 100 ms by default.")
+@click.option(
+    "--stations", "with_stations", is_flag=True, help="Also show a table of the stations: frames, retries, air time."
+)
 @click.option("--plot", is_flag=True, help="Also show the goodput of the flows as bars.")
 @click.option("--figure", metavar="FILE", type=click.Path(), help="Draw who got how much, when: .png, .svg or .pdf.")
 @figure_options("--figure", "figure")
@@ -80,6 +83,7 @@ def run_command(
     force: bool,
     series: bool,
     series_step: str | None,
+    with_stations: bool,
     plot: bool,
     figure: str | None,
     frames: str | None,
@@ -106,6 +110,7 @@ def run_command(
       wifair run hot_spot.toml --pcap captures --pcap-at air,server --pcap-snap 160
       wifair run hot_spot.toml --timeline air.svg --from '5 s' --to '5.01 s'
       wifair run hot_spot.toml --frames frames.csv
+      wifair run wifi-6.toml --stations
     """  # noqa: D301
     if series and not (as_json or out or figure):
         raise click.UsageError("--series needs --json, --out or --figure to put the series into")
@@ -150,15 +155,17 @@ def run_command(
                     _with_series(results).save_figure(figure, **look)
             _draw_air(results, frames, timeline, start, end)
     if results is not None:  # after the files, because printing fails if the reader of a pipe has ended
-        _print(results, as_json=as_json, plot=plot)
+        _print(results, as_json=as_json, with_stations=with_stations, plot=plot)
     if interrupted:
         done = 0 if results is None else len(results.seeds)
         click.echo(f"interrupted: {done} of {len(seeds or seed or scenario.seeds)} runs had finished", err=True)
         sys.exit(INTERRUPTED)
 
 
-def _print(results: Results, *, as_json: bool, plot: bool) -> None:
+def _print(results: Results, *, as_json: bool, with_stations: bool, plot: bool) -> None:
     echo_parts(results.json_parts() if as_json else (repr(results), "\n"))
+    if with_stations and results.seeds:
+        click.echo("\n" + stations(results, shutil.get_terminal_size((WIDE, 24)).columns), err=as_json)
     if plot:
         click.echo("\n" + bars(results, shutil.get_terminal_size().columns), err=as_json)
 
