@@ -124,7 +124,7 @@ flows = [
     for line, name in ((ap, "ap"), (a, "a"), (b, "b")):
         cells = re.split("  +", line)
         assert (cells[0], cells[1], cells[5]) == (name, str(stations[name]["attempts"]), of_all[name])
-    assert re.split("  +", b)[2] == f"{stations['b']['mpdus'] / stations['b']['ppdus']:.1f}"
+    assert re.split("  +", b)[2] == f"{stations['b']['mpdus'] / stations['b']['ppdus']:.3g}"
     assert re.split("  +", b)[7:] == [f"{stations['b']['air_voice_s']:.3g} s", "-"]
     assert re.split("  +", idle) == ["idle", "0", "-", "-", "0 ms", "0.0 %", "0.0 %", "-", "-"]
     # With JSON on stdout the table goes to stderr.
