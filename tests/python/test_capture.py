@@ -453,6 +453,40 @@ def test_air_time_to_a_station_is_that_of_the_run(older: str, tmp_path: Path) ->
     assert shares == pytest.approx(found.stations["airtime_to_station_s"] / found.stations["airtime_s"].sum())
 
 
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_a_cf_end_counts_for_the_receiver_of_the_txop_that_it_ends(direction: str, tmp_path: Path) -> None:
+    """It is addressed to all, but belongs to the exchanges of its TXOP, as does its repetition by the access point."""
+    cell = """
+        duration = "200 ms"
+        servers = [{ name = "server" }]
+        stations = [{ name = "a" }, { name = "b" }]
+        [wlan]
+        standard = "802.11n"
+        rts_threshold = "0 B"
+        cf_end = true
+        repeat_cf_end = true
+        edca.be.txop = "2048 us"
+    """
+    # Where stations send, one begins after the other has ended, so that nothing collides.
+    for station, start, stop in (("a", 0, 90), ("b", 0 if direction == "down" else 100, 190)):
+        cell += f"""
+            [[flows]]
+            name = "{station}"
+            station = "{station}"
+            direction = "{direction}"
+            start = "{start} ms"
+            stop = "{stop} ms"
+            transport = "udp"
+            udp.rate = "10 Mb/s"
+        """
+    results = wifair.run(wifair.Scenario.from_text(cell), seeds=[1], pcap=wifair.Pcap(tmp_path, at=("air",), snap=160))
+    sent, found = results.stations, wifair.read_capture(tmp_path / "air.pcap").stations
+    assert sent["air_collided_s"].sum() == 0
+    spent = sent["air_to_station_s"]
+    assert sorted(found["airtime_to_station_s"]) == pytest.approx(sorted(spent), rel=1e-9)
+    assert spent.sum() == pytest.approx(found["airtime_s"].sum(), rel=1e-9)
+
+
 def test_what_takes_an_unknown_air_time_is_not_said_to_take_none(tmp_path: Path) -> None:
     """Radiotap of 802.11be frames that a run writes has no rate, so their air time is unknown, and not 0 ms."""
     cell = """

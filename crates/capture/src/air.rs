@@ -58,7 +58,8 @@ pub struct AirStation {
     pub data_frames: u64,
     /// Air time in us of the frames with known rate.
     pub air_time_us: f64,
-    /// Air time in us of such frames in exchanges that others begin with it: data and RTS to it, and its answers.
+    /// Air time in us of such frames in exchanges that others begin with it: data and RTS to it, its answers, and the
+    /// CF-End after them.
     pub air_time_to_us: f64,
     /// Frames of unknown rate, and so of unknown air time.
     pub unrated: u64,
@@ -121,6 +122,8 @@ struct ChannelState {
     rts: VecDeque<(Mac, u64)>,
     /// The last frame, if it was a CTS that followed no RTS: the receiver, the length, and how it was heard.
     cts: Option<(Mac, u32, RadioInfo)>,
+    /// The station with which the TXOP holder was exchanging frames, if the last frame was its CF-End.
+    released: Option<Mac>,
 }
 
 /// The most A-MPDUs, and RTS frames, that wait for their answer.
@@ -177,6 +180,7 @@ impl AirStatistics {
         let next = frame.transmitter.filter(|_| !is_rts).map(|transmitter| (transmitter, frame.receiver));
         self.settle_cts(channel, next);
         let is_cts = frame.kind == WifiFrameKind::Cts;
+        let released = channel.released.take();
         // A station that sends anything else got no CTS.
         let named = if is_cts { Some(frame.receiver) } else { frame.transmitter };
         let asked = channel.rts.iter().position(|(sender, _)| Some(*sender) == named);
@@ -190,8 +194,18 @@ impl AirStatistics {
             channel.rts.truncate(MOST_OPEN - 1);
             channel.rts.push_front((transmitter, nanos));
         }
-        let is_response = matches!(frame.kind, WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::BlockAck);
-        self.count_frame(channel, frame, radio, (!is_response).then_some(frame.receiver));
+        let partner = match (frame.kind, frame.transmitter) {
+            (WifiFrameKind::Cts | WifiFrameKind::Ack | WifiFrameKind::BlockAck, _) => None,
+            // A CF-End is addressed to all, but belongs to the last exchange of its TXOP.
+            (WifiFrameKind::CfEnd, Some(transmitter)) => {
+                let peer = self.stations.get(&transmitter).and_then(|station| station.peer);
+                // An access point repeats that of a station that has sent to it (10.22.2.9).
+                channel.released = released.filter(|partner| *partner == transmitter).or(peer);
+                Some(channel.released.unwrap_or(frame.receiver))
+            }
+            _ => Some(frame.receiver),
+        };
+        self.count_frame(channel, frame, radio, partner);
     }
 
     /// Counts the CTS that waits for the frame after it, whose transmitter and receiver are `next`.

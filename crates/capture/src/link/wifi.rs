@@ -45,6 +45,8 @@ pub enum WifiFrameKind {
     Ack,
     /// Block acknowledgement.
     BlockAck,
+    /// CF-End, with or without CF-Ack: the end of a TXOP.
+    CfEnd,
     /// Other control frames.
     Control,
     /// Data frames, with or without payload.
@@ -124,6 +126,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
         (1, 11) => WifiFrameKind::Rts,
         (1, 12) => WifiFrameKind::Cts,
         (1, 13) => WifiFrameKind::Ack,
+        (1, 14 | 15) => WifiFrameKind::CfEnd,
         (1, _) => WifiFrameKind::Control,
         (2, _) => WifiFrameKind::Data,
         _ => WifiFrameKind::Extension,

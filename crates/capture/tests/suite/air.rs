@@ -397,7 +397,7 @@ fn control_frames_are_told_apart_by_their_subtypes() {
         (0b1011, WifiFrameKind::Rts),
         (0b1100, WifiFrameKind::Cts),
         (0b1101, WifiFrameKind::Ack),
-        (0b1110, WifiFrameKind::Control), // CF-End
+        (0b1110, WifiFrameKind::CfEnd),
     ] {
         let mut frame = vec![subtype << 4 | 0b0100, 0, 0, 0];
         frame.extend(STATION.0);
