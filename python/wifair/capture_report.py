@@ -60,6 +60,11 @@ def head(capture: Capture) -> list[str]:
     notes = [
         (counts["copies_dropped"], "packet", "left out as a copy (--keep-copies counts all)"),
         (wlan.get("retry_copies_dropped", 0), "frame", "left out that arrived a second time"),
+        (
+            wlan.get("captured_twice_dropped", 0),
+            "frame",
+            "left out that the file contains again at the same time (--keep-copies counts all)",
+        ),
         (wlan.get("bad_fcs", 0), "frame", "with a wrong check sequence left out"),
         (wlan.get("protected", 0), "encrypted frame", ""),
         (wlan.get("frames_without_sender", 0), "frame", "of unknown sender, such as ACKs, in no row and no air time"),

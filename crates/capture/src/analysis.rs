@@ -6,7 +6,7 @@ use wifair_units::{BitRate, Duration};
 
 use crate::air::{AirStation, AirStatistics, Levels};
 use crate::datagrams::Datagrams;
-use crate::duplicates::{Copies, RetryFilter};
+use crate::duplicates::{CapturedTwice, Copies, RetryFilter};
 use crate::error::{Damage, Error};
 use crate::link::radiotap::RadioInfo;
 use crate::link::wifi::WifiFrame;
@@ -126,6 +126,8 @@ pub struct Counts {
     pub copies: u64,
     /// 802.11 retries of frames that the capture already contains.
     pub retry_copies: u64,
+    /// 802.11 frames that the file contains again: the same bytes with the same time stamp.
+    pub captured_twice: u64,
     /// Packets of unsupported link types.
     pub unknown_link: u64,
     /// Segments excluded by the filter.
@@ -151,6 +153,7 @@ pub struct Analyzer {
     bins: BinClock,
     copies: Copies,
     retries: RetryFilter,
+    captured_twice: CapturedTwice,
     air: AirStatistics,
     datagrams: Datagrams,
     pub(crate) rows: Option<Rows>,
@@ -229,6 +232,13 @@ impl Analyzer {
         self.last = record.nanos;
         if !self.settings.filter.admits_time(record.nanos.saturating_sub(first)) {
             self.counts.filtered += 1;
+            return;
+        }
+        if matches!(record.link, LinkType::Radiotap | LinkType::Wifi)
+            && !self.settings.keep_copies
+            && self.captured_twice.is_copy(record)
+        {
+            self.counts.captured_twice += 1;
             return;
         }
         let mut taker = Taker { analyzer: self, nanos: record.nanos, interface: record.interface, link: record.link };

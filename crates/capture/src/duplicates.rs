@@ -1,7 +1,8 @@
 //! Packets captured more than once: on several interfaces of a router, on several hops through an access point, or
-//! because an 802.11 frame was retried although it had arrived.
+//! because an 802.11 frame was retried although it had arrived; and records that a file contains again.
 
 use crate::link::wifi::{Mac, WifiFrame};
+use crate::reader::Record;
 use crate::registry::Registry;
 use crate::segment::{Endpoint, Segment};
 
@@ -56,12 +57,7 @@ fn print(segment: &Segment<'_>) -> u64 {
         | u64::from(segment.flags) << 40
         | u64::from(segment.payload) << 16
         | u64::from(segment.ip_id);
-    let mut options = 0;
-    for word in segment.options.chunks(8) {
-        let mut bytes = [0; 8];
-        bytes[..word.len()].copy_from_slice(word);
-        options = mix(options, u64::from_le_bytes(bytes));
-    }
+    let options = mix_bytes(0, segment.options);
     let ends = mix(mix_end(segment.source), mix_end(segment.destination).rotate_left(17));
     mix(ends, mix(mix(numbers, rest), options)) | 1
 }
@@ -71,11 +67,46 @@ fn mix_end(end: Endpoint) -> u64 {
     mix(high ^ u64::from(end.port) << 48, low)
 }
 
+fn mix_bytes(start: u64, bytes: &[u8]) -> u64 {
+    bytes.chunks(8).fold(start, |mixed, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        mix(mixed, u64::from_le_bytes(word))
+    })
+}
+
 /// Mixes two words into one, so that every output bit depends on all input bits (as in wyhash).
 #[inline]
 fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a ^ 0xa076_1d64_78bd_642f) * u128::from(b ^ 0xe703_7ed1_a0b4_28db);
     (product >> 64) as u64 ^ product as u64
+}
+
+/// Recognises 802.11 frames that a file contains again because it was merged with itself, or with another file of the
+/// same capture: same interface, time stamp and bytes, the radio's clock among them. A channel carries one PPDU at a
+/// time, and the frames of an A-MPDU differ in their numbers. Copies are found among the next 2^13 frames or so.
+#[derive(Debug, Default)]
+pub(crate) struct CapturedTwice {
+    /// Prints of the latest frames, in places by the print.
+    seen: Vec<[u64; 4]>,
+}
+
+impl CapturedTwice {
+    /// Whether the record was seen before.
+    pub(crate) fn is_copy(&mut self, record: &Record<'_>) -> bool {
+        if self.seen.is_empty() {
+            self.seen = vec![[0; 4]; REMEMBERED];
+        }
+        let place = u64::from(record.interface) << 32 | u64::from(record.original);
+        let print = mix_bytes(mix(record.nanos, place), record.data) | 1;
+        let latest = &mut self.seen[(print >> 20) as usize % REMEMBERED];
+        if latest.contains(&print) {
+            return true;
+        }
+        latest.rotate_right(1);
+        latest[0] = print;
+        false
+    }
 }
 
 /// Frames remembered per number space: the largest window of a block ACK agreement (802.11be), since a frame is sent

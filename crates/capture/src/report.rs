@@ -185,6 +185,7 @@ impl Analysis {
         json.put("bad_fcs", self.counts.bad_fcs);
         json.put("protected", self.counts.protected);
         json.put("retry_copies_dropped", self.counts.retry_copies);
+        json.put("captured_twice_dropped", self.counts.captured_twice);
         json.put("noise_mean_dbm", self.noise.mean());
         let total: f64 = self.stations.iter().map(|station| station.air_time_us).sum();
         json.objects("stations", &self.stations, |json, station| {

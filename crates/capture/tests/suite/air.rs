@@ -289,6 +289,46 @@ fn radios_on_different_channels_do_not_mix() {
     }
 }
 
+/// A file merged with itself has each frame twice, frames of one time stamp together. An A-MPDU of two frames of 36
+/// bytes at HT MCS 0 takes 140 us (see above); with each frame counted twice it has four MPDUs, which takes longer. The
+/// second ACK is another frame, later.
+#[test]
+fn a_file_merged_with_itself_counts_once() {
+    let up = |sequence| {
+        move |bytes: &mut Vec<u8>| frame::wifi_data(bytes, &numbered(STATION, ACCESS_POINT, sequence), false)
+    };
+    let (one, two) = (up(1), up(2));
+    let ack = |bytes: &mut Vec<u8>| frame::wifi_ack(bytes, STATION, 0);
+    let hear =
+        Heard { rate: Some(ht_rate(0, false, false)), ampdu: Some((1, false)), frequency: 5_180, ..heard(0, None) };
+    let ampdu: [(u64, Heard, Body<'_>); 2] = [(0, hear, &one), (0, hear, &two)];
+    let answers: [[(u64, Heard, Body<'_>); 1]; 2] = [1, 2].map(|at| [(at * MS, heard(48, None), &ack as Body<'_>)]);
+    let count = |copies: usize, keep_copies: bool| {
+        let mut file = Vec::new();
+        let mut writer = PcapWriter::new(&mut file, LinkType::Radiotap, 65_535).expect("memory can be written");
+        for frames in [&ampdu[..], &answers[0], &answers[1]] {
+            for (nanos, heard, body) in std::iter::repeat_n(frames, copies).flatten() {
+                let mut bytes = Vec::new();
+                frame::radiotap(&mut bytes, heard);
+                let start = bytes.len();
+                body(&mut bytes);
+                frame::fcs(&mut bytes, start);
+                writer.write(*nanos, bytes.len() as u32, &bytes).expect("memory can be written");
+            }
+        }
+        let options = AnalysisOptions { keep_copies, ..AnalysisOptions::default() };
+        let analysis = analyze(&file[..], options, |_, _| true).expect("it is a capture");
+        let station = &analysis.stations[0];
+        assert_eq!(station.address, STATION);
+        let frames: u64 = analysis.stations.iter().map(|station| station.frames).sum();
+        let largest = station.largest_aggregate;
+        (station.air_time_us.round(), station.aggregates, largest, frames, analysis.counts.captured_twice)
+    };
+    assert_eq!(count(1, false), (140.0, 1, 2, 4, 0));
+    assert_eq!(count(2, false), (140.0, 1, 2, 4, 4));
+    assert_eq!((count(2, true).3, count(2, true).4), (8, 0));
+}
+
 /// A capture of 100 bytes of each frame has the first packet of an A-MSDU, but none after it, which the report says.
 /// Frames captured whole have all, and of one that ends before the LLC header of the second that is missing, too.
 #[test]
