@@ -8,7 +8,7 @@
 use wifair_packet::{Packet, flag};
 use wifair_units::{Duration, Time};
 
-use super::{RecoveryPhase, Sender};
+use super::{RecoveryPhase, Sender, WindowUse};
 use crate::cc::CongestionControl;
 
 /// The largest burst and the largest buffer, in bytes.
@@ -30,8 +30,6 @@ pub(super) struct Burst {
     pub left: u32,
     /// Whether it has more than one segment.
     is_long: bool,
-    /// Whether the congestion window is too full for a burst, so that data waits for more ACKs.
-    pub is_awaited: bool,
 }
 
 /// The most segments of `mss` bytes that leave together at a pacing rate in bytes per second (Linux,
@@ -76,8 +74,11 @@ impl Sender {
         let buffered = (buffer - self.nxt % buffer).min(self.supplied - self.nxt);
         let room = allowed.min(open);
         if self.waits_for_larger_burst(now, room, largest, buffered) {
-            self.burst.is_awaited = allowed < open && allowed <= buffered;
-            self.window_limited = self.burst.is_awaited;
+            self.window_limited = allowed < open && allowed <= buffered;
+            if self.window_limited {
+                let max = self.max;
+                self.used = WindowUse { full: true, most: max - self.una, until: max, seen: max };
+            }
             return false;
         }
         let half = (self.cwnd() as u64 / 2).max(1) * self.mss;

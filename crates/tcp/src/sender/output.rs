@@ -32,7 +32,7 @@ impl Sender {
     /// Records the use of the window once everything that may leave has left (Linux, tcp_cwnd_validate).
     pub(super) fn note_use(&mut self) {
         let outstanding = self.max - self.una;
-        let full = self.burst.is_awaited || self.in_flight() + self.mss > self.window;
+        let full = self.in_flight() + self.mss > self.window;
         if self.max == self.used.seen && !full {
             return;
         }
@@ -53,7 +53,6 @@ impl Sender {
     }
 
     pub(super) fn poll_next(&mut self, now: Time) -> Option<Packet> {
-        self.burst.is_awaited = false;
         if self.due != 0
             && let Some(packet) = self.poll_due(now)
         {
