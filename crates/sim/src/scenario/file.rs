@@ -153,7 +153,8 @@ table! {
         pub data_rate: Option<BitRate> = None;
         /// MCS of data to and from each station (802.11n and later), if different from that of `[wlan]`.
         pub mcs: Option<u32> = None;
-        /// Spatial streams (802.11ac and later), if different from those of `[wlan]`.
+        /// Spatial streams of data from and to these stations (802.11ac and later), if different from those of
+        /// `[wlan]`. They may be more: the access point has as many antennas as any of its stations needs.
         pub streams: Option<u32> = None;
         /// Width in MHz of PPDUs to and from each station (802.11n and later), if different from that of `[wlan]`.
         pub width: Option<u32> = None;

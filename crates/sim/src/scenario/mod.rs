@@ -11,6 +11,7 @@ mod channels;
 mod edca_keys;
 mod file;
 mod high_throughput;
+mod ineffective;
 mod network;
 mod nodes_in_space;
 mod routing;
@@ -100,6 +101,7 @@ impl Scenario {
             }
             let loaded = load_traces(&mut file, root, reader, load);
             let used = unused::report(&unused, reader) & check_common_tcp(&file, root, reader);
+            let used = used & ineffective::check(&mut file, root, reader);
             let network = Network::build(&file, root, reader, needs_flows)?;
             (loaded && used).then_some(Self { file, network })
         })

@@ -3,15 +3,15 @@
 use wifair_ap::Access;
 use wifair_config::Limit;
 use wifair_phy::rate::Adaptation;
-use wifair_phy::{Amendment, Band, Coding, Spoils};
-use wifair_units::{BitRate, Metres};
+use wifair_phy::{Amendment, Coding, Spoils};
+use wifair_units::Metres;
 
 use super::Builder;
 use crate::scenario::edca_keys::AggregationPolicy;
 use crate::scenario::file::Stations;
 use crate::scenario::high_throughput::OwnMode;
 use crate::scenario::routing::Protocol;
-use crate::scenario::wlan::{Preamble, Wlan, windows};
+use crate::scenario::wlan::{Wlan, windows};
 
 /// The position of a node that has none of its own.
 const HERE: [Metres; 2] = [Metres(0.0); 2];
@@ -371,19 +371,6 @@ impl Builder<'_> {
             let note =
                 "no station needs protection: write `protection`, or rts_threshold = \"0 B\" for RTS before all data";
             self.problem("wlan.protect_by_rts", "`protect_by_rts` has no effect", note);
-        }
-        let rates = [wlan.protection, wlan.broadcast_rate];
-        let has_dsss = groups.iter().any(is_dsss)
-            || rates.iter().flatten().any(|rate| Amendment::B.rates().contains(rate))
-            || wlan.phy_band() != Band::Ghz2_4;
-        for (key, is_set) in [
-            ("preamble", wlan.preamble != Preamble::Long),
-            ("dsss_basic_rate", wlan.dsss_basic_rate != BitRate::from_mbps(2)),
-        ] {
-            if is_set && !has_dsss {
-                let note = "no station is of 802.11b, and no rate is 1, 2, 5.5 or 11 Mb/s: leave it out";
-                self.problem(&format!("wlan.{key}"), &format!("`{key}` has no effect"), note);
-            }
         }
         if wlan.repeat_cf_end && !wlan.cf_end {
             let note = "there is no CF-End to repeat: write cf_end = true";

@@ -174,6 +174,61 @@ fn keys_of_dsss_frames_without_any() {
     }
 }
 
+#[test]
+fn keys_of_dsss_frames_without_any_in_80211g() {
+    for key in ["dsss_basic_rate = '5.5 Mb/s'", "preamble = 'short'"] {
+        let name = key.split(' ').next().unwrap();
+        is_one_error(&wlan("802.11g", key), &[], &[&format!("`{name}` has no effect"), "dsss_only"]);
+        for used in ["data_rate = '11 Mb/s'", "basic_rate = '2 Mb/s'", "broadcast_rate = '11 Mb/s'"] {
+            read(&wlan("802.11g", &format!("{used}\n{key}")), &[]).unwrap_or_else(|why| panic!("{used} {why}"));
+        }
+        // A sweep over rates needs no edits.
+        read(&wlan("802.11g", &format!("data_rate = '11 Mb/s'\n{key}")), &["wlan.data_rate=54 Mb/s"])
+            .unwrap_or_else(|why| panic!("{why}"));
+        let old = format!("{key}\n[[stations]]\nname = 'old'\ndata_rate = '11 Mb/s'\n");
+        read(&wlan("802.11g", &old), &[]).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
+/// By default no frame is as long as `rts_threshold`. From 802.11n on Minstrel-HT asks for RTS, too.
+#[test]
+fn keys_of_rts_and_cts_without_any() {
+    for key in ["rts_size = '40 B'", "cts_size = '40 B'", "nav_reset = false"] {
+        let told = format!("`{}` has no effect", key.split(' ').next().unwrap());
+        for standard in ["802.11b", "802.11g", "802.11n"] {
+            is_one_error(&wlan(standard, key), &[], &[&told, "rts_threshold = \"0 B\""]);
+            let used = wlan(standard, &format!("{key}\nrts_threshold = '0 B'"));
+            read(&used, &[]).unwrap_or_else(|why| panic!("{why}"));
+            let off = format!("wlan.rts_threshold={}", if standard == "802.11n" { "16 MB" } else { "2347 B" });
+            read(&used, &[&off]).unwrap_or_else(|why| panic!("{why}"));
+        }
+        let adapts = wlan("802.11n", &format!("{key}\nrate_adaptation = 'minstrel-ht'\ndata_error = 0.1"));
+        let snr = adapts.replace("name = \"sta\"", "name = \"sta\"\nsnr = \"30 dB\"");
+        read(&snr, &[]).unwrap_or_else(|why| panic!("{why}"));
+    }
+    // A CTS-to-self follows no RTS.
+    let protected = wlan("802.11n", "band = '2.4 GHz'\nprotection = '2 Mb/s'\ncts_size = '40 B'");
+    read(&protected, &[]).unwrap_or_else(|why| panic!("{why}"));
+}
+
+/// By default the TXOP limits of best effort and background are 0: a TXOP is one exchange (IEEE Std 802.11-2016, table
+/// 9-137). Those of voice and video are not.
+#[test]
+fn cf_ends_of_txops_of_one_exchange() {
+    let told = ["`cf_end` has no effect", "edca.be.txop"];
+    is_one_error(&wlan("802.11n", "cf_end = true"), &[], &told);
+    is_one_error(&wlan("802.11n", "cf_end = true\nrepeat_cf_end = true"), &[], &told);
+    is_one_error(&wlan("802.11n", "cf_end = true\nedca.vi.txop = '1504 us'"), &[], &told);
+    let limited = wlan("802.11n", "cf_end = true\nedca.be.txop = '1504 us'");
+    read(&limited, &[]).unwrap_or_else(|why| panic!("{why}"));
+    // A sweep over limits may include none.
+    read(&limited, &["wlan.edca.be.txop=0 us"]).unwrap_or_else(|why| panic!("{why}"));
+    let at_the_ap = wlan("802.11n", "cf_end = true\n[ap]\nedca.be.txop = '1504 us'\n");
+    read(&at_the_ap, &[]).unwrap_or_else(|why| panic!("{why}"));
+    let voice = format!("{}\ncategory = 'voice'\n", wlan("802.11n", "cf_end = true").trim_end());
+    read(&voice, &[]).unwrap_or_else(|why| panic!("{why}"));
+}
+
 /// Errors at every station are those of DCF's frames; those of aggregates in space follow from bit errors.
 #[test]
 fn errors_at_every_station_of_80211n() {
