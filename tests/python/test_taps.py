@@ -269,6 +269,31 @@ def test_the_mpdus_of_an_aggregate_have_a_row_each(tmp_path: Path) -> None:
     assert {(row["length_bytes"], row["ppdu"], row["mpdus"], row["msdus"]) for row in answers} == {(32, 0, 0, 0)}
 
 
+def test_channel_and_number_tell_aggregates_apart() -> None:
+    """Access points on channels 1 and 6 number their PPDUs independently; one A-MPDU has one sender and one start."""
+    cell = """
+        duration = "500 ms"
+        wlan = { standard = "802.11n", band = "2.4 GHz" }
+        ap = { count = 2, channels = [1, 6] }
+        servers = [{ name = "server", at = "hub" }]
+        routers = [{ name = "hub" }]
+        links = [{ from = "hub", to = "ap1", rate = "1 Gb/s" }, { from = "hub", to = "ap2", rate = "1 Gb/s" }]
+        stations = [{ name = "a", ap = "ap1" }, { name = "b", ap = "ap2" }]
+        flows = [{ name = "a", station = "a" }, { name = "b", station = "b" }]
+    """
+    frames = wifair.run(wifair.Scenario.from_text(cell), frames=True).frames
+    assert frames is not None
+    rows = frames.records()
+    channels = {"ap1": 1, "a": 1, "ap2": 6, "b": 6}
+    assert all(row["channel"] == channels[row["sender"]] for row in rows)
+    starts: dict[tuple[int, int], set[tuple[str, float]]] = {}
+    for row in rows:
+        if row["ppdu"]:
+            starts.setdefault((row["channel"], row["ppdu"]), set()).add((row["sender"], row["start_s"]))
+    assert all(len(its) == 1 for its in starts.values())
+    assert len({number for _, number in starts}) < len(starts)
+
+
 def test_the_timeline_draws_an_aggregate_once(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     from matplotlib.patches import Rectangle  # noqa: PLC0415

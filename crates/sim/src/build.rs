@@ -109,6 +109,18 @@ pub(crate) fn nodes_by_channel(scenario: &Scenario, seed: u64) -> Vec<Vec<Node>>
     ChannelAssignment::new(scenario, seed).channels.into_iter().map(|on_channel| on_channel.nodes).collect()
 }
 
+/// The number of the primary channel of each of these nodes: as in `ap.channels`, 1 in an ad-hoc network.
+pub(crate) fn channel_numbers(scenario: &Scenario, seed: u64) -> Vec<Vec<u32>> {
+    let air = ChannelAssignment::new(scenario, seed);
+    let number = |node: &Node| match node {
+        _ if scenario.is_ad_hoc() => 1,
+        Node::Station(station) => scenario.channel(air.access_points[*station]),
+        Node::Ap(ap) => scenario.channel(*ap),
+        Node::Server(_) | Node::Router(_) => unreachable!("servers and routers are not on the air"),
+    };
+    air.channels.iter().map(|on_channel| on_channel.nodes.iter().map(number).collect()).collect()
+}
+
 /// Builds the plan of the run with this seed, and the names for its report.
 pub(crate) fn plan(scenario: &Scenario, seed: u64, options: &RunOptions) -> (WorldPlan, Labels) {
     let file = &scenario.file;

@@ -4,7 +4,7 @@ use wifair_mac::{BROADCAST, Fate, FrameKind, FrameRecord, Hearer, Tap};
 use wifair_packet::Kind;
 use wifair_units::Time;
 
-use crate::build::nodes_by_channel;
+use crate::build::{channel_numbers, nodes_by_channel};
 use crate::record::row;
 use crate::scenario::{Node, Scenario};
 use crate::world::{Stamp, World};
@@ -31,6 +31,8 @@ row! {
         pub nav_s: f64,
         /// 1 for a retry of data.
         pub retry: u64,
+        /// Primary channel of the sender, as in `ap.channels`; 1 in an ad-hoc network.
+        pub channel: u64,
         /// Number of the A-MPDU among the PPDUs of its channel, from 1, with one row for each MPDU; 0 for other frames.
         pub ppdu: u64,
         /// Number of MPDUs in the A-MPDU; 0 for other frames.
@@ -78,6 +80,7 @@ pub struct FrameLog {
     from: Time,
     to: Time,
     stations: Vec<Vec<String>>,
+    channels: Vec<Vec<u32>>,
     flows: Vec<String>,
     frames: Vec<FrameRow>,
     backoffs: Vec<BackoffRow>,
@@ -109,6 +112,7 @@ impl FrameLog {
             from,
             to,
             stations: nodes_by_channel(scenario, seed).into_iter().map(names).collect(),
+            channels: channel_numbers(scenario, seed),
             flows: scenario.network.flows.iter().map(|flow| flow.name.clone()).collect(),
             frames: vec![],
             backoffs: vec![],
@@ -127,11 +131,12 @@ impl FrameLog {
 
     /// Records what was seen since the last call.
     pub fn drain(&mut self, world: &World) {
-        for (stations, (tap, stamps)) in self.stations.iter().zip(world.aired()) {
+        let nodes = self.stations.iter().zip(&self.channels);
+        for ((stations, channels), (tap, stamps)) in nodes.zip(world.aired()) {
             for (record, stamp) in tap.frames().iter().zip(stamps) {
                 if record.start < self.to && record.end > self.from {
                     let row = frame(stations, &self.flows, tap, record, *stamp);
-                    self.frames.push(row);
+                    self.frames.push(FrameRow { channel: channels[record.from as usize].into(), ..row });
                 }
             }
             for backoff in tap.backoffs().iter().filter(|one| one.from < self.to && one.until > self.from) {
@@ -195,6 +200,7 @@ fn frame(stations: &[String], flows: &[String], tap: &Tap, record: &FrameRecord,
         length_bytes: record.length.0,
         nav_s: record.reserves.nearest_secs(),
         retry: u64::from(record.retry),
+        channel: 0,
         ppdu: record.aggregate.map_or(0, |aggregate| aggregate.ppdu + 1),
         mpdus: record.aggregate.map_or(0, |aggregate| u64::from(aggregate.of)),
         sequence: record.sequence.map_or(0, u64::from),
