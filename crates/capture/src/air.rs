@@ -166,12 +166,10 @@ impl Ampdu {
 impl AirStatistics {
     /// Counts a frame that an interface captured at `nanos`.
     pub(crate) fn note(&mut self, frame: &WifiFrame<'_>, radio: &RadioInfo, interface: u32, nanos: u64) {
-        let key = (interface, radio.frequency);
-        let mut channel = self.channels.entry(key, ChannelState::default).map(std::mem::take).unwrap_or_default();
-        self.note_on(&mut channel, frame, radio, nanos);
-        if let Some(place) = self.channels.entry(key, ChannelState::default) {
-            *place = channel;
-        }
+        let (mut channels, mut beyond) = (std::mem::take(&mut self.channels), ChannelState::default());
+        let channel = channels.entry((interface, radio.frequency), ChannelState::default).unwrap_or(&mut beyond);
+        self.note_on(channel, frame, radio, nanos);
+        self.channels = channels;
     }
 
     fn note_on(&mut self, channel: &mut ChannelState, frame: &WifiFrame<'_>, radio: &RadioInfo, nanos: u64) {

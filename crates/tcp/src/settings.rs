@@ -198,7 +198,7 @@ table! {
         /// each 512 us of the minimum RTT (Linux's TSO autosizing). `pacing_burst` is then the minimum, 64 KiB the
         /// maximum. With selective ACKs the sender also forms bursts without pacing: it waits for more ACKs while the
         /// window has room for a small burst only, and the last segment of each burst has PSH, which ends a batch of
-        /// `gro`.
+        /// `gro`. Without pacing and without selective ACKs it has no effect.
         pub tso_autosize: bool = false;
         /// TCP small queues (Linux): a sender at a station or an access point holds data back while its queue there
         /// holds more than leaves in this time at the pacing rate (twice that in recovery) and more than two bursts.

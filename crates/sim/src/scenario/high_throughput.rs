@@ -8,11 +8,11 @@ use wifair_phy::{
     Amendment, Band, ChannelWidth, GuardInterval, ModeError, ModeRequest, PacketPadding, PpduOptions, PpduTiming,
     TxMode,
 };
-use wifair_units::{BitRate, Bytes, Duration};
+use wifair_units::{Bytes, Duration};
 
 use super::edca_keys::{Aggregation, AggregationPolicy, Agreements, EdcaParameterSet};
 use super::file::Stations;
-use super::wlan::{ErrorsAt, Preamble, Profile, Wlan, default_data_rate};
+use super::wlan::{DSSS_BASIC_RATE, ErrorsAt, Preamble, Profile, Wlan, default_data_rate};
 
 impl EdcaParameterSet {
     /// The categories of a pre-HT station: DCF for all traffic.
@@ -212,7 +212,7 @@ impl Wlan {
             ("cw_max", self.cw_max != 1023),
             ("preamble", has_no_dsss && self.preamble != Preamble::Long),
             ("plcp_rate", self.plcp_rate.is_some()),
-            ("dsss_basic_rate", has_no_dsss && self.dsss_basic_rate != BitRate::from_mbps(2)),
+            ("dsss_basic_rate", has_no_dsss && self.dsss_basic_rate != DSSS_BASIC_RATE),
             ("signal_extension", self.signal_extension != self.phy_band().signal_extension()),
             ("whole_symbols", !self.whole_symbols),
             ("timeout_without_difs", self.timeout_without_difs),

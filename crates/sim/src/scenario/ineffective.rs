@@ -7,16 +7,11 @@ use wifair_config::{PlacedValue, Rank, Reader};
 use wifair_mac::AccessCategory;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{Amendment, Band};
-use wifair_units::{BitRate, Bytes, Duration};
+use wifair_units::Duration;
 
 use super::edca_keys::EdcaParameterSet;
 use super::file::{ScenarioFile, Stations};
-use super::wlan::{Preamble, Profile, Wlan};
-
-/// The usual sizes of RTS and CTS, and the usual rate of answers to DSSS frames.
-const RTS_SIZE: Bytes = Bytes(20);
-const CTS_SIZE: Bytes = Bytes(14);
-const DSSS_BASIC_RATE: BitRate = BitRate::from_mbps(2);
+use super::wlan::{CTS_SIZE, DSSS_BASIC_RATE, Preamble, Profile, RTS_SIZE, Wlan};
 
 /// A key of `[wlan]` without effect.
 struct Ineffective {

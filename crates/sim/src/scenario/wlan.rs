@@ -70,6 +70,12 @@ fn is_probability(p: &f64) -> bool {
     (0.0..=1.0).contains(p)
 }
 
+/// The sizes of RTS and CTS (IEEE Std 802.11-2016, 9.3.1.2 and 9.3.1.3).
+pub(super) const RTS_SIZE: Bytes = Bytes(20);
+pub(super) const CTS_SIZE: Bytes = Bytes(14);
+/// The highest rate of answers to DSSS frames, unless the user sets another.
+pub(super) const DSSS_BASIC_RATE: BitRate = BitRate::from_mbps(2);
+
 table! {
     /// The wireless network: physical layer and channel access, for all stations unless a group overrides them.
     pub struct Wlan {
@@ -208,9 +214,9 @@ table! {
         pub routing_overhead: Bytes = Bytes(if profile == Profile::Ns2 { 20 } else { 0 }), by profile,
             "at most 200 B" => |size| size.0 <= 200;
         /// RTS frame.
-        pub rts_size: Bytes = Bytes(20), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
+        pub rts_size: Bytes = RTS_SIZE, "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// CTS frame.
-        pub cts_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
+        pub cts_size: Bytes = CTS_SIZE, "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// ACK frame.
         pub ack_size: Bytes = Bytes(14), "from 1 B to 2304 B" => |size| (1..=2304).contains(&size.0);
         /// How senders choose the rate of data frames to each receiver; with `[space]`, or 802.11n and later, where
@@ -236,7 +242,7 @@ table! {
         pub repeat_cf_end: bool = false;
         /// Highest rate of an ACK or CTS to frames at 1, 2, 5.5 and 11 Mb/s, in 802.11g and the 2.4 GHz of later
         /// standards.
-        pub dsss_basic_rate: BitRate = BitRate::from_mbps(2);
+        pub dsss_basic_rate: BitRate = DSSS_BASIC_RATE;
         /// Probability that a data frame is lost, in both directions.
         pub data_error: f64 = 0.0, "from 0 to 1" => is_probability;
         /// Probability that an RTS, CTS or ACK is lost.
@@ -268,7 +274,7 @@ table! {
             ("plcp_rate", "802.11b", wlan.standard.is_ofdm() && !wlan.standard.has_mcs() && wlan.plcp_rate.is_some()),
             ("signal_extension", "OFDM", wlan.standard == Amendment::B && wlan.signal_extension > Duration::ZERO),
             ("protection", "OFDM", wlan.standard == Amendment::B && wlan.protection.is_some()),
-            ("dsss_basic_rate", "802.11g", has_no_mixture && wlan.dsss_basic_rate != BitRate::from_mbps(2)),
+            ("dsss_basic_rate", "802.11g", has_no_mixture && wlan.dsss_basic_rate != DSSS_BASIC_RATE),
         ];
         for (key, of, _) in strange.iter().filter(|(.., strange)| *strange) {
             let note = format!("of {of} only, and standard is \"{}\"", wlan.standard);

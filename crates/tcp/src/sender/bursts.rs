@@ -1,6 +1,6 @@
 //! Bursts of segments for segmentation offload (TSO), as in Linux.
 //!
-//! Source: behaviour of Linux 6.18. The size of a burst follows from the pacing rate, whether segments are paced or not
+//! Source: behaviour of Linux 6.x. The size of a burst follows from the pacing rate, whether segments are paced or not
 //! (`tcp_tso_autosize`); a sender with selective ACKs also waits for more ACKs while a burst is small
 //! (`tcp_tso_should_defer`). A burst is at most half the congestion window (`tcp_cwnd_test`), lies within one buffer of
 //! up to 64 KiB of the stream, and its last segment has PSH if there is more than one.
