@@ -109,6 +109,11 @@ class Capture:
         """Time from the first to the last packet [s]."""
         return float(self.document["capture"]["duration_s"] or 0.0)
 
+    @property
+    def analysed_s(self) -> float:
+        """Part of that time between `start` and `end` [s]."""
+        return float(self.document["capture"]["analysed_s"])
+
     @cached_property
     def flows(self) -> Columns:
         """A row for each direction that carried data, named ``sender>receiver``."""
@@ -154,11 +159,12 @@ class Capture:
         fairness, flows = self.document["fairness"], self.flows
         up, down = fairness["uplink_bytes"], fairness["downlink_bytes"]
         sessions = fairness["sessions"]
+        payload = sum(self._side(flow)["actual_data_bytes"] for flow in fairness["flows"])
         values: dict[str, float] = {
-            "goodput_bps": _over(8 * float(np.sum(flows["received_bytes"])), self.duration_s),
-            "up_goodput_bps": math.nan if up is None else _over(8 * float(up), self.duration_s),
-            "down_goodput_bps": math.nan if down is None else _over(8 * float(down), self.duration_s),
-            "throughput_bps": float(np.sum(flows["throughput_bps"])),
+            "goodput_bps": self._rate_of(float(np.sum(flows["received_bytes"]))),
+            "up_goodput_bps": self._rate_of(up),
+            "down_goodput_bps": self._rate_of(down),
+            "throughput_bps": self._rate_of(payload),
             "jain_index": _number(fairness["jain"]),
             "up_down_ratio": _number(fairness["uplink_downlink_ratio"]),
             "uplink_share": math.nan if up is None or up + down == 0 else up / (up + down),
@@ -174,6 +180,10 @@ class Capture:
         data: dict[str, NDArray[Any]] = {"seed": np.zeros(1, dtype=np.uint64)}
         data |= {name: np.array([value]) for name, value in values.items()}
         return Columns(data, CELLS)
+
+    def _rate_of(self, count: float | None) -> float:
+        """Rate of `count` bytes over the time that is analysed."""
+        return math.nan if count is None or self.analysed_s <= 0 else 8 * count / self.analysed_s
 
     @cached_property
     def stations(self) -> Columns:
@@ -597,10 +607,6 @@ def _table(rows: Sequence[Mapping[str, Any]], about: Mapping[str, str]) -> Colum
 
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
-
-
-def _over(value: float, time_s: float) -> float:
-    return value / time_s if time_s > 0 else math.nan
 
 
 def _rate(all_bytes: int, unique: int, side: dict[str, Any]) -> float:

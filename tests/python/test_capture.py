@@ -148,6 +148,43 @@ def test_filters_leave_out_what_they_should() -> None:
     assert early.packets.rows + late.packets.rows == whole.packets.rows
 
 
+def cut(path: Path, out: Path, start_s: float, end_s: float) -> None:
+    """Write the packets between two times after the first one into a file of their own, as `editcap -A -B` does."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    nano = data[:4] == bytes.fromhex("4d3cb2a1")
+    kept, at, first = [data[:24]], 24, None
+    while at < len(data):
+        seconds, fraction, length = struct.unpack_from("<III", data, at)
+        time_ns = seconds * 1_000_000_000 + fraction * (1 if nano else 1000)
+        first = time_ns if first is None else first
+        if start_s * 1e9 <= time_ns - first <= end_s * 1e9:
+            kept.append(data[at : at + 16 + length])
+        at += 16 + length
+    out.write_bytes(b"".join(kept))
+
+
+def test_rates_and_activity_in_a_part_of_a_capture_are_those_of_a_file_with_only_that_part(tmp_path: Path) -> None:
+    path = capture("b_cubic_2up_ap.pcap")
+    cut(path, tmp_path / "part.pcap", 3.0, 5.0)
+    local = ["10.10.1.0/24"]
+    part = wifair.read_capture(tmp_path / "part.pcap", local=local)
+    same = wifair.read_capture(path, start="3 s", end="5 s", local=local)
+    assert same.flows["received_bytes"].tolist() == part.flows["received_bytes"].tolist()
+    for name in ("goodput_bps", "up_goodput_bps", "throughput_bps"):
+        # The part of the file begins with its first packet, up to a packet's time after 3 s.
+        assert same.cells[name][0] == pytest.approx(part.cells[name][0], rel=0.005), name
+    assert same.flows["active_s"] == pytest.approx(part.flows["active_s"], abs=0.005)
+    assert same.flows["limited_by_unknown"] == pytest.approx(part.flows["limited_by_unknown"], abs=0.005)
+
+
+def test_all_payload_of_a_capture_is_at_least_the_new_payload_and_over_the_same_time() -> None:
+    for name in ("b_cubic_2up_ap.pcap", "d_intermittent_ap.pcap", "e_loss_sack_snd.pcap"):
+        found = wifair.read_capture(capture(name))
+        payload = sum(side[way]["actual_data_bytes"] for side in found.document["connections"] for way in ("a2b", "b2a"))
+        assert found.cells["throughput_bps"][0] == pytest.approx(8 * payload / found.duration_s), name
+        assert found.cells["throughput_bps"][0] >= found.cells["goodput_bps"][0], name
+
+
 def test_tables_have_the_columns_of_a_simulated_run(text: str) -> None:
     found = wifair.read_capture(capture("d_intermittent_ap.pcap"), pause="500 ms", local=["10.10.1.0/24"])
     run = wifair.run(wifair.Scenario.from_text(text), series="100 ms")

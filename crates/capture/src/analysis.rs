@@ -31,6 +31,12 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// The part that is analysed of a capture from `first` to `last`.
+    fn window(&self, (first, last): (u64, u64)) -> (u64, u64) {
+        let at = |time: Option<Duration>| time.map(|time| first.saturating_add(time.as_nanos()));
+        (at(self.from).unwrap_or(first), at(self.to).unwrap_or(last).min(last))
+    }
+
     #[inline]
     fn admits_time(&self, nanos: u64) -> bool {
         self.from.is_none_or(|from| nanos >= from.as_nanos()) && self.to.is_none_or(|to| nanos <= to.as_nanos())
@@ -186,6 +192,8 @@ pub struct Analysis {
     pub counts: Counts,
     /// Time stamps of the first and the last packet of the file, in ns since 1970.
     pub span: Option<(u64, u64)>,
+    /// The part of this span that the filter admits; without packets, zero.
+    pub(crate) window: (u64, u64),
     /// The interfaces, in the order of the file.
     pub interfaces: Vec<Interface>,
     /// What ended the file early, if anything did.
@@ -329,17 +337,20 @@ impl Analyzer {
     /// Ends the analysis.
     pub fn finish(mut self, interfaces: Vec<Interface>, damage: Option<Damage>) -> Analysis {
         self.keep(self.settings.most_connections.max(1), &[]);
+        let span = self.first.map(|first| (first, self.last));
+        let window = span.map_or((0, 0), |span| self.settings.filter.window(span));
         // Flows may be active until the end, so the bins must reach that far.
-        self.turn_bin(self.last);
+        self.turn_bin(window.1);
         for connection in &mut self.connections {
-            connection.finish(self.last);
+            connection.finish(window.1);
         }
         let stations = self.air.finish();
         self.counts.copies = self.copies.dropped;
         self.counts.retry_copies = self.retries.dropped;
         Analysis {
             counts: self.counts,
-            span: self.first.map(|first| (first, self.last)),
+            span,
+            window,
             interfaces,
             damage,
             stations,

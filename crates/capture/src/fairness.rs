@@ -173,15 +173,14 @@ impl Analysis {
         let mut flows: Vec<CapturedFlow> = Vec::new();
         let mut sides: Vec<&Side> = Vec::new();
         let latest = self.connections.iter().flat_map(|connection| &connection.sides).map(|side| side.last_data).max();
-        let span = self.span.map_or(0, |(first, last)| last.saturating_sub(first));
-        let others_go_on = latest.unwrap_or(0).saturating_sub((span / 10).max(1_000_000_000));
+        let (from, end) = self.window;
+        let others_go_on = latest.unwrap_or(0).saturating_sub((end.saturating_sub(from) / 10).max(1_000_000_000));
         for (number, connection) in self.connections.iter().enumerate() {
             for (at, side) in connection.sides.iter().enumerate() {
                 if side.unique_bytes == 0 {
                     continue;
                 }
                 let mut bytes_in_bins = side.bins.bytes.clone();
-                let end = self.span.map_or(side.last_data, |(_, last)| last);
                 let until = connection.active_until(at).unwrap_or(end).clamp(side.last_data, end.max(side.last_data));
                 let length = (self.bin_of(until) + 1).saturating_sub(side.bins.first);
                 bytes_in_bins.resize(length.max(bytes_in_bins.len()), 0);
@@ -290,7 +289,7 @@ impl Analysis {
             let client = usize::from(connection.sides[0].syns == 0 || connection.sides[0].acks > 0);
             let [syns, answers] = [client, 1 - client].map(|side| connection.sides[side].syns);
             let answered = connection.sides[1 - client].first;
-            let expired = self.span.is_some_and(|(_, last)| last.saturating_sub(answered) >= INITIAL_RTO);
+            let expired = self.window.1.saturating_sub(answered) >= INITIAL_RTO;
             if connection.sides[client].acks == 0 && (syns > 1 || (answers > 0 && expired)) {
                 found.push(ConnectionAttempt {
                     connection: number,

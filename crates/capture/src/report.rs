@@ -144,6 +144,7 @@ impl Analysis {
         let counts = &self.counts;
         json.put("start_ns", self.span.map(|(first, _)| first));
         json.put("duration_s", self.span.map(|(first, last)| seconds(last.saturating_sub(first))));
+        json.put("analysed_s", seconds(self.window.1.saturating_sub(self.window.0)));
         for (name, value) in [
             ("packets", counts.packets),
             ("bytes", counts.bytes),
