@@ -75,10 +75,10 @@ ATTEMPTS = SEED | {
     "duration_s": "From the first to the last SYN or answer [s].",
 }
 CELLS = SEED | {
-    "goodput_bps": "New payload of all TCP flows over the time that is analysed [bit/s].",
-    "up_goodput_bps": "New payload of stations over the time that is analysed, where it is known who they are [bit/s].",
-    "down_goodput_bps": "New payload to stations over the time that is analysed, where it is known who they are [bit/s].",
-    "throughput_bps": "All payload of TCP flows over the time that is analysed [bit/s].",
+    "goodput_bps": "New payload of all TCP flows over the time analysed [bit/s].",
+    "up_goodput_bps": "New payload of stations over the time analysed, where it is known who they are [bit/s].",
+    "down_goodput_bps": "New payload to stations over the time analysed, where it is known who they are [bit/s].",
+    "throughput_bps": "All payload of TCP flows over the time analysed [bit/s].",
     "jain_index": "Jain's index of the flows' new bytes.",
     "up_down_ratio": "New bytes of stations over new bytes to stations.",
     "uplink_share": "Share of the uplink in the new bytes of both directions.",

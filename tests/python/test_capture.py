@@ -180,7 +180,9 @@ def test_rates_and_activity_in_a_part_of_a_capture_are_those_of_a_file_with_only
 def test_all_payload_of_a_capture_is_at_least_the_new_payload_and_over_the_same_time() -> None:
     for name in ("b_cubic_2up_ap.pcap", "d_intermittent_ap.pcap", "e_loss_sack_snd.pcap"):
         found = wifair.read_capture(capture(name))
-        payload = sum(side[way]["actual_data_bytes"] for side in found.document["connections"] for way in ("a2b", "b2a"))
+        payload = sum(
+            side[way]["actual_data_bytes"] for side in found.document["connections"] for way in ("a2b", "b2a")
+        )
         assert found.cells["throughput_bps"][0] == pytest.approx(8 * payload / found.duration_s), name
         assert found.cells["throughput_bps"][0] >= found.cells["goodput_bps"][0], name
 
