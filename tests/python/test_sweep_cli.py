@@ -145,6 +145,36 @@ def test_exports_hold_every_run(grid: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["means.csv", "runs.csv", "runs.parquet"]
 
 
+def test_runs_of_a_scenario_that_was_changed_are_never_averaged_with_those_before(
+    file: Path, grid: Path, tmp_path: Path
+) -> None:
+    store = tmp_path / "out"
+    shutil.copytree(grid, store)
+    before = json.loads(wifair("results", store, "--json")[0])
+    delay = ["--set", "servers.delay=40 ms"]
+    swept, warned = wifair("sweep", file, *GRID, *delay, "--out", store, "--json")
+    assert "give a changed scenario another --out" in warned
+    after = json.loads(swept)["points"]
+    out, err = wifair("results", store, "--json")
+    both = json.loads(out)
+    assert [row["goodput_bps"] for row in both] == [row["goodput_bps"] for row in (*before, *after)]
+    assert len({row["scenario"] for row in both}) == 8
+    told = "has different scenarios with the same values of stations.count, flows.tcp.cc"
+    assert told in err
+    assert "--where scenario=HASH selects one" in err
+    one = both[-1]
+    assert json.loads(wifair("results", store, "--where", f"scenario={one['scenario']}", "--json")[0]) == [
+        {name: value for name, value in one.items() if name != "scenario"}
+    ]
+    assert 'delay = "40 ms"' in wifair("results", store, "--scenario", one["scenario"])[0]
+    assert "averages are over scenario too" in wifair("results", store, "--group", "cc")[1]
+    assert "averages are over scenario too" not in wifair("results", store, "--group", "cc,count,scenario")[1]
+    with (tmp_path / "runs.csv").open("w") as file_of_runs:
+        file_of_runs.write(wifair("results", store, "--csv", "-")[0])
+    with (tmp_path / "runs.csv").open() as file_of_runs:
+        assert len({row["scenario"] for row in csv.DictReader(file_of_runs)}) == 8
+
+
 def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     figure = tmp_path / "jain.svg"

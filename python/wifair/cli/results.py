@@ -29,7 +29,17 @@ from wifair.report import figure_text
 from wifair.statistics import Interval
 from wifair.sweeps.checksums import examine
 from wifair.sweeps.merging import merge
-from wifair.sweeps.query import Condition, Question, ask, means, name_of, select, stream, version_of
+from wifair.sweeps.query import (
+    Condition,
+    Question,
+    ask,
+    means,
+    name_of,
+    scenarios_differ,
+    select,
+    stream,
+    version_of,
+)
 from wifair.sweeps.repair import repair
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Store
@@ -185,6 +195,20 @@ class _SelectedRuns:
                 err=True,
             )
         self._known = self._ask(None).names
+        self._changed = scenarios_differ(store, self._labels(), self._where, self._version)
+        if self._changed:
+            self._tell_changed()
+
+    def _tell_changed(self) -> None:
+        """Tell that the scenario was changed between sweeps, and have its hash as a further parameter."""
+        labels = self._labels()
+        same = f" with the same values of {', '.join(labels)}" if labels else ""
+        click.echo(
+            f"`{self._store.path}` has different scenarios{same}, told apart by `scenario`:"
+            " --scenario HASH prints one, --where scenario=HASH selects one",
+            err=True,
+        )
+        self._known.insert(self._known.index("seed"), "scenario")
 
     def _ask(self, columns: Sequence[str] | None) -> Question:
         return ask(self._store, where=self._where, table=self._table, columns=columns, version=self._version)
@@ -210,7 +234,7 @@ class _SelectedRuns:
         return figures
 
     def _labels(self) -> list[str]:
-        labels = set(self._store.labels())
+        labels = {*self._store.labels(), "scenario"}
         return [name for name in self._known if name in labels]
 
     def show(self, group: Sequence[str], show: Sequence[str], each: bool, as_json: bool, rows: int) -> None:
@@ -220,6 +244,8 @@ class _SelectedRuns:
             by += [name for name in ("name", "direction") if name in self._known]
         default = [name for name in SHOWN if name in self._known] or self._known[-1:]
         figures = self._figures(show, by) if show else default
+        if self._changed:
+            self._tell_mixed([name for name in ("scenario",) if name not in by])
         if each:
             columns = self._read([*by, "seed", *figures])
             records = columns.records()
@@ -272,7 +298,7 @@ class _SelectedRuns:
                 labels = {*self._labels(), *by, "seed", "name", "direction", "flow"}
                 yield self._means(by, [name for name in self._known if name not in labels])
             else:
-                yield from stream(self._store, self._ask(None))
+                yield from stream(self._store, self._ask(self._known))
 
         if csv_file is not None:
             _write_csv(csv_file, parts())

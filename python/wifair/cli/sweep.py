@@ -30,7 +30,7 @@ from wifair.sweeps.compute import kept_of, limit_of
 from wifair.sweeps.engines import WORKERS_S, Engine, Given, Processes, Threads
 from wifair.sweeps.estimate import estimate, fitting
 from wifair.sweeps.points import Option, Points, rows_of
-from wifair.sweeps.query import means
+from wifair.sweeps.query import means, scenarios_differ, version_of
 from wifair.sweeps.reading import Runs
 from wifair.sweeps.schema import FILE
 from wifair.sweeps.store import Store
@@ -263,6 +263,12 @@ def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: st
     if not quiet:
         click.echo(
             f"{counted(last.total, 'run')}: {last.computed} computed, {last.found} found in `{store.path}`", err=True
+        )
+    if scenarios_differ(store, store.labels(), version=version_of(store, [])[0]):
+        click.echo(
+            f"`{store.path}` also has runs of other scenarios with the same values: give a changed scenario another"
+            " --out to keep them apart",
+            err=True,
         )
     if runs.wide:
         have = "has" if runs.wide == 1 else "have"

@@ -27,6 +27,9 @@ MOST_SHOWN = 12
 PROVENANCE = ("scenario", "seed", "version", "finished", "host", "wall_s", "measured_s", "events")
 """Columns of a run that conditions may use besides labels and figures."""
 
+SHORT_HASH = 12
+"""Digits of a scenario's hash in tables and conditions."""
+
 
 MEANINGS = {
     "ci95": "Half width of the 95 % interval of the mean over the seeds (Student t).",
@@ -86,6 +89,17 @@ def version_of(store: Store, conditions: Sequence[Condition]) -> tuple[str | Non
     if any(condition.name == "version" for condition in conditions):
         return None, []
     return (versions[-1] if versions else None), versions[:-1]
+
+
+def scenarios_differ(
+    store: Store, labels: Sequence[str], where: Iterable[Condition] = (), version: str | None = None
+) -> bool:
+    """Whether runs of different scenarios agree in all `labels`, because the scenario itself was changed."""
+    question = ask(store, where=where, columns=[*labels, "scenario"], version=version)
+    groups = f"GROUP BY {', '.join(map(quoted, labels))}" if labels else ""
+    query = f"SELECT 1 FROM ({question.query}) {groups} HAVING count(DISTINCT scenario) > 1 LIMIT 1"
+    with store.reading():
+        return _prepared(store).execute(query, question.values).fetchone() is not None
 
 
 def name_of(name: str, known: Sequence[str], what: str) -> str:
@@ -165,6 +179,7 @@ def ask(
     if not own and table != "runs":
         raise ValueError(f"table `{table}` was not kept in `{store.path}`")
     place = {name: f"r.{quoted(name)}" for name in (*PROVENANCE, *store.figures())}
+    place["scenario"] = f"substr(r.scenario, 1, {SHORT_HASH})"
     place |= {name: f"t.{quoted(name)}" for name in (own if table != "runs" else [])}
     place = {**{name: f"p.{quoted(name)}" for name in labels if name not in place}, **place}
     known = list(place)
@@ -176,7 +191,10 @@ def ask(
         test += " AND r.version = ?"
         values.append(version)
     for condition in where:
-        part, given = condition.sql(place[name_of(condition.name, known, "column")])
+        name = name_of(condition.name, known, "column")
+        if name == "scenario":
+            condition = condition._replace(values=tuple(value.lower()[:SHORT_HASH] for value in condition.values))
+        part, given = condition.sql(place[name])
         test += f" AND {part}"
         values += given
     joined = "FROM points p JOIN runs r ON r.scenario = p.scenario"
