@@ -195,7 +195,7 @@ class _SelectedRuns:
                 err=True,
             )
         self._known = self._ask(None).names
-        self._changed = scenarios_differ(store, self._labels(), self._where, self._version)
+        self._changed = scenarios_differ(store, self._labels(), self._where, table, self._version)
         if self._changed:
             self._tell_changed()
 

@@ -92,12 +92,17 @@ def version_of(store: Store, conditions: Sequence[Condition]) -> tuple[str | Non
 
 
 def scenarios_differ(
-    store: Store, labels: Sequence[str], where: Iterable[Condition] = (), version: str | None = None
+    store: Store,
+    labels: Sequence[str],
+    where: Iterable[Condition] = (),
+    table: str = "runs",
+    version: str | None = None,
 ) -> bool:
     """Whether runs of different scenarios agree in all `labels`, because the scenario itself was changed."""
-    question = ask(store, where=where, columns=[*labels, "scenario"], version=version)
+    question = ask(store, where=where, table=table, columns=[*labels, "scenario"], version=version)
     groups = f"GROUP BY {', '.join(map(quoted, labels))}" if labels else ""
-    query = f"SELECT 1 FROM ({question.query}) {groups} HAVING count(DISTINCT scenario) > 1 LIMIT 1"
+    counts = f"SELECT count(DISTINCT scenario) AS scenarios FROM ({question.query}) {groups}"
+    query = f"SELECT 1 FROM ({counts}) WHERE scenarios > 1 LIMIT 1"
     with store.reading():
         return _prepared(store).execute(query, question.values).fetchone() is not None
 
@@ -192,9 +197,8 @@ def ask(
         values.append(version)
     for condition in where:
         name = name_of(condition.name, known, "column")
-        if name == "scenario":
-            condition = condition._replace(values=tuple(value.lower()[:SHORT_HASH] for value in condition.values))
-        part, given = condition.sql(place[name])
+        short = tuple(value.lower()[:SHORT_HASH] for value in condition.values)
+        part, given = (condition._replace(values=short) if name == "scenario" else condition).sql(place[name])
         test += f" AND {part}"
         values += given
     joined = "FROM points p JOIN runs r ON r.scenario = p.scenario"
