@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair import _core
 from wifair.tables import aligned, html_rows
+from wifair.words import suggestion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,7 +79,8 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         try:
             return self._data[name]
         except KeyError:
-            raise KeyError(f"no column {name!r}: there are {', '.join(self._data)}") from None
+            near = suggestion(str(name), self._data, f"there are {', '.join(self._data)}")
+            raise KeyError(f"no column {name!r}: {near}") from None
 
     def to_list(self, name: str) -> list[Any]:
         """Give a column as plain Python values, NaN included.

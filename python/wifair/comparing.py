@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import os
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
@@ -414,6 +415,10 @@ def _resolve(source: Any) -> list[tuple[str, Any]]:
     if isinstance(source, Mapping) or is_scenario(str(source)):
         scenario = scenario_of(source)
         return [(scenario.name, scenario)]
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(
+            f"a {type(source).__name__} cannot be compared: give each source by itself, as in compare(a, b)"
+        )
     return list(read(str(source)))
 
 

@@ -86,7 +86,7 @@ def test_results_are_columns(scenario: wifair.Scenario) -> None:
     one = results.flows.where(seed=2, name="up1")
     assert one.rows == 1
     assert "[bit/s]" in results.flows.about["goodput_bps"]
-    with pytest.raises(KeyError, match="no column 'goodput'"):
+    with pytest.raises(KeyError, match="no column 'goodput': did you mean `goodput_bps`"):
         results.flows["goodput"]
 
 

@@ -299,3 +299,11 @@ def test_the_command_takes_folders_and_captures(file: Path, tmp_path: Path) -> N
     out, _ = wifair("compare", tmp_path / "out", CAPTURE)
     assert CAPTURE.name in out
     assert "they need 3 repetitions or more" in out
+
+
+def test_a_list_of_sources_is_refused(text: str) -> None:
+    scenario = Scenario.from_text(text)
+    with pytest.raises(
+        TypeError, match=r"a list cannot be compared: give each source by itself, as in compare\(a, b\)"
+    ):
+        compare([scenario, scenario])  # type: ignore[arg-type]

@@ -226,3 +226,8 @@ def test_all_mistakes_of_the_points_are_shown(text: str, tmp_path: Path) -> None
 def test_a_parameter_without_effect_is_refused(scenario: wifair.Scenario, given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"`{next(iter(given))}`.* nothing"):
         wifair.sweep(scenario, vary=VARY, seeds=[1], **given)
+
+
+def test_a_single_value_is_no_list(text: str) -> None:
+    with pytest.raises(TypeError, match=r"3 of stations.count is no list of values: write \[3\]"):
+        wifair.sweep(wifair.Scenario.from_text(text), vary={"stations.count": 3})

@@ -113,6 +113,8 @@ def options_of(vary: Axes | Iterable[str]) -> tuple[list[Option], dict[str, Depe
                 dependent[key] = values
             elif isinstance(values, str):
                 axes.append(("vary", f"{key} = {values}"))
+            elif not isinstance(values, Iterable):
+                raise TypeError(f"{values!r} of {key} is no list of values: write [{values!r}]")
             else:
                 axes.append(("vary", f"{key} = {_list(values, key)}"))
             continue
