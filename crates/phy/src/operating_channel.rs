@@ -96,6 +96,15 @@ const fn numbers(band: Band) -> &'static str {
     }
 }
 
+impl Band {
+    /// Centres in MHz of the 20 MHz channels of the band by their numbers (IEEE Std 802.11-2020, annex E).
+    pub fn channels(self) -> impl Iterator<Item = (u32, u32)> {
+        let numbers =
+            blocks(self).iter().flat_map(move |(first, last)| (*first..=*last).step_by(spacing(self) as usize));
+        numbers.map(move |number| (number, centre(self, number)))
+    }
+}
+
 impl OperatingChannel {
     /// The channel of this width with this primary 20 MHz channel. In 2.4 GHz the secondary channel of 40 MHz is four
     /// numbers above a primary channel of 1 to 7, and below one of 8 to 13.

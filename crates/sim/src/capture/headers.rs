@@ -5,7 +5,7 @@
 //! 02:00:0a:ff:00:00. The receiver of data uses port 5001 plus the number of the flow; the sender, who opens the
 //! connection, uses port 10,000 plus the number of the connection.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use wifair_capture::frame::{
@@ -16,13 +16,13 @@ use wifair_capture::link::wifi::Mac;
 use wifair_capture::{Address, Endpoint, TcpOptions, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, entry, flag};
-use wifair_phy::{Amendment, Band, PpduFormat, PpduTiming, TxMode};
+use wifair_phy::{Band, PpduFormat, PpduTiming, TxMode};
 use wifair_tcp::{ReceiverConfig, SenderConfig};
 use wifair_units::Duration;
 
 use super::aggregates::{Acknowledged, AgreedParameters};
 use super::air::Known;
-use crate::build::nodes_by_channel;
+use crate::build::{channel_numbers, nodes_by_channel};
 use crate::hosts::{address_of, ip_bits};
 use crate::scenario::{Node, Scenario, Transport, Wlan, Workload};
 use crate::world::{Hop, Sighting, Stamp, World};
@@ -72,7 +72,9 @@ pub(super) struct Headers {
     /// Nodes by channel and number.
     on_air: Vec<Vec<Node>>,
     is_ad_hoc: bool,
-    frequency: u16,
+    band: Band,
+    /// Centres of the primary channels of the nodes in MHz, by channel and number.
+    frequencies: Vec<Vec<u16>>,
     /// Whether air times leave out the extra symbol of LDPC.
     has_no_extra_symbol: bool,
     /// Padding that receivers need after a PPDU, which determines its packet extension.
@@ -86,6 +88,7 @@ pub(super) struct Headers {
 impl Headers {
     pub(super) fn new(scenario: &Scenario, seed: u64, world: &World) -> Self {
         let on_air = nodes_by_channel(scenario, seed);
+        let band = scenario.file.wlan.as_ref().map_or(Band::Ghz2_4, Wlan::channel_band);
         let (grid, row) = world.grid().unwrap_or((0, 1));
         let mut legs: Vec<Leg> = (0..grid).map(|hop| Leg::of_station(on_air[0][hop % row])).collect();
         legs.extend(paths(scenario, &on_air, &world.hops()[grid..]));
@@ -105,15 +108,8 @@ impl Headers {
             legs,
             on_air,
             is_ad_hoc: scenario.is_ad_hoc(),
-            frequency: match scenario.file.wlan.as_ref().map(|wlan| wlan.standard) {
-                Some(Amendment::A) => 5_180,
-                Some(standard) if standard.has_mcs() => match scenario.file.wlan.as_ref().map(Wlan::phy_band) {
-                    Some(Band::Ghz5) => 5_180,
-                    Some(Band::Ghz6) => 5_955,
-                    _ => 2_437,
-                },
-                _ => 2_437,
-            },
+            band,
+            frequencies: frequencies(band, &channel_numbers(scenario, seed)),
             has_no_extra_symbol: scenario.file.wlan.as_ref().is_some_and(|wlan| !wlan.ldpc_extra_symbol),
             packet_padding: scenario.file.wlan.as_ref().map_or(Duration::ZERO, |wlan| wlan.packet_padding),
             key: mix(seed),
@@ -315,7 +311,7 @@ impl Headers {
             PpduFormat::HeExtended => 4,
             _ => return None,
         };
-        let band = if self.frequency < 3_000 { Band::Ghz2_4 } else { Band::Ghz5 };
+        let band = self.band;
         let behind = record.end - record.start - band.signal_extension() - PpduTiming::TO_L_SIG;
         let data = behind - (PpduTiming::of(&vector, band).preamble() - PpduTiming::TO_L_SIG);
         let symbol = vector.symbol();
@@ -346,7 +342,8 @@ impl Headers {
         // A-MPDU numbers wrap.
         let ampdu = record.aggregate.map(|one| (one.ppdu as u32, one.place + 1 == one.of));
         let rate = Some(modulation(record));
-        let heard = Heard { rate, ampdu, frequency: self.frequency, ..Heard::default() };
+        let frequency = self.frequencies[channel][record.from as usize];
+        let heard = Heard { rate, ampdu, frequency, ..Heard::default() };
         let l_length = self.l_length(record);
         frame::radiotap(to, &Heard { has_no_extra_symbol: self.has_no_extra_symbol, l_length, ..heard });
         let start = to.len();
@@ -584,4 +581,19 @@ fn paths(scenario: &Scenario, on_air: &[Vec<Node>], hops: &[Hop]) -> Vec<Leg> {
         }
     }
     legs
+}
+
+/// The frequency in MHz of each node, whose channel number is given. Numbers that the band does not have, which only tell
+/// channels apart, get its lowest channels that are not used, as long as there are any.
+fn frequencies(band: Band, numbers: &[Vec<u32>]) -> Vec<Vec<u16>> {
+    let used: BTreeSet<u32> = numbers.iter().flatten().copied().collect();
+    let known: BTreeMap<u32, u32> = band.channels().collect();
+    let mut unused = known.iter().filter(|(number, _)| !used.contains(number)).map(|(_, mhz)| *mhz);
+    let lowest = known.values().min().copied().unwrap_or_default();
+    let of_number = |number: u32| {
+        let mhz = known.get(&number).copied().or_else(|| unused.next()).unwrap_or(lowest);
+        (number, u16::try_from(mhz).expect("below 2^16 MHz"))
+    };
+    let assigned: BTreeMap<u32, u16> = used.iter().copied().map(of_number).collect();
+    numbers.iter().map(|nodes| nodes.iter().map(|number| assigned[number]).collect()).collect()
 }

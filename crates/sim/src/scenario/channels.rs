@@ -13,7 +13,7 @@ use super::{Scenario, ScenarioFile};
 
 impl Wlan {
     /// The band of its channel numbers.
-    fn channel_band(&self) -> Band {
+    pub fn channel_band(&self) -> Band {
         match self.standard {
             Amendment::B | Amendment::G => Band::Ghz2_4,
             Amendment::A => Band::Ghz5,

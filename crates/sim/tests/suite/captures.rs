@@ -1,9 +1,10 @@
 //! Round trip: the analysis of a captured run agrees with the run's own counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use wifair_capture::{Analysis, AnalysisOptions, ConnectionReport, Field, analyze};
+use wifair_capture::link::radiotap;
+use wifair_capture::{Analysis, AnalysisOptions, CaptureReader, ConnectionReport, Field, analyze};
 use wifair_sim::capture::{CapturePoints, CaptureWriter, Format};
 use wifair_sim::record::{Outcome, StationOutcome};
 use wifair_sim::scenario::Scenario;
@@ -472,4 +473,62 @@ fn data_to_several_older_stations_share_a_counter() {
     let down = outcome.flows.iter().filter(|flow| flow.direction == "down");
     let received: u64 = down.map(|flow| flow.received_bytes / 200).sum();
     assert_eq!(analysis.counts.udp, received);
+}
+
+/// The frequencies that radiotap names in a file, ascending.
+fn frequencies(file: &[u8]) -> Vec<u16> {
+    let mut reader = CaptureReader::new(file).expect("it is a capture");
+    let mut found = BTreeSet::new();
+    while let Some(record) = reader.next().expect("it is whole") {
+        let (radio, _) = radiotap::parse(record.data).expect("a header");
+        found.insert(radio.frequency.expect("a channel"));
+    }
+    found.into_iter().collect()
+}
+
+/// Radiotap names the frequency of each frame's channel: that of its number (IEEE Std 802.11-2020, annex E), or of a
+/// free channel if the band does not have the number. The channels of one file that overlap are therefore told apart.
+#[test]
+fn frames_have_the_frequency_of_their_channel() {
+    let text = |standard: &str, channels: &str, width: &str| {
+        format!(
+            "duration = '300 ms'
+            wlan = {{ standard = '{standard}' {width} }}
+            servers = [{{ name = 'left', at = 'ap1' }}, {{ name = 'right', at = 'ap2' }}]
+            ap = {{ count = 2, channels = {channels}, layout = 'chain', chain.spacing = '10 m' }}
+            space = {{ overlapping_channels = {}, radio.tx_power = '15 dBm' }}
+            [[stations]]
+            name = 'one'
+            ap = 'ap1'
+            position = ['0 m', '5 m']
+            [[stations]]
+            name = 'two'
+            ap = 'ap2'
+            position = ['10 m', '5 m']
+            [[flows]]
+            name = 'one'
+            station = 'one'
+            server = 'left'
+            transport = 'udp'
+            udp = {{ rate = '1 Mb/s' }}
+            [[flows]]
+            name = 'two'
+            station = 'two'
+            server = 'right'
+            transport = 'udp'
+            udp = {{ rate = '1 Mb/s' }}",
+            !width.is_empty()
+        )
+    };
+    for (text, expected) in [
+        (text("802.11g", "[3, 11]", ""), vec![vec![2422], vec![2462]]),
+        (text("802.11a", "[36, 149]", ""), vec![vec![5180], vec![5745]]),
+        (text("802.11a", "[1, 36]", ""), vec![vec![5180], vec![5200]]),
+        (text("802.11ac", "[40, 44]", ", width = 80"), vec![vec![5200, 5220]]),
+    ] {
+        let (files, _) = captured(&scenario(&text), &["air"], Format::Pcap, 160, |_, _| {});
+        let mut found: Vec<Vec<u16>> = files.values().map(|file| frequencies(file)).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{text}");
+    }
 }
