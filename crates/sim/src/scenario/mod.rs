@@ -16,9 +16,9 @@ mod network;
 mod nodes_in_space;
 mod routing;
 mod seeds;
+mod shadowed;
 mod space;
 pub mod sweep;
-mod unused;
 mod wlan;
 
 use std::sync::LazyLock;
@@ -92,7 +92,7 @@ impl Scenario {
     ) -> Result<Self, Problems> {
         let mut document = Document::parse(source);
         document.set(overrides, description());
-        let unused = unused::find(&document.root);
+        let shadowed = shadowed::find(&document.root);
         inherit_tcp(&mut document.root);
         beside_dsss::inherit(&mut document.root);
         document.read_with(|mut file: ScenarioFile, root, reader| {
@@ -100,7 +100,7 @@ impl Scenario {
                 file.ap.get_or_insert_default();
             }
             let loaded = load_traces(&mut file, root, reader, load);
-            let used = unused::report(&unused, reader) & check_common_tcp(&file, root, reader);
+            let used = shadowed::report(&shadowed, reader) & check_common_tcp(&file, root, reader);
             let used = used & ineffective::check(&mut file, root, reader);
             let network = Network::build(&file, root, reader, needs_flows)?;
             (loaded && used).then_some(Self { file, network })

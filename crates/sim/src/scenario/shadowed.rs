@@ -1,4 +1,4 @@
-//! Overrides without effect, because everything that they are a default for has a value of its own.
+//! Overrides that are shadowed: everything that they are a default for has a value of its own.
 
 use wifair_config::{Content, Place, PlacedValue, Rank, Reader};
 
@@ -6,16 +6,16 @@ use wifair_config::{Content, Place, PlacedValue, Rank, Reader};
 const DEFAULTS: [(&str, &[&str]); 3] =
     [("cw_min", &["stations", "ap"]), ("cw_max", &["stations", "ap"]), ("data_rate", &["stations"])];
 
-/// An override without effect.
-pub(super) struct Unused {
+/// An override that is shadowed.
+pub(super) struct Shadowed {
     place: Place,
     path: String,
     owners: String,
     instead: String,
 }
 
-/// Finds overrides without effect; must run before `[tcp]` is copied into the flows.
-pub(super) fn find(root: &PlacedValue) -> Vec<Unused> {
+/// Finds overrides that are shadowed; must run before `[tcp]` is copied into the flows.
+pub(super) fn find(root: &PlacedValue) -> Vec<Shadowed> {
     let mut found = vec![];
     let is_tcp =
         |flow: &&PlacedValue| flow.get("transport").and_then(PlacedValue::text).is_none_or(|text| text == "tcp");
@@ -30,7 +30,7 @@ pub(super) fn find(root: &PlacedValue) -> Vec<Unused> {
                 };
                 let instead =
                     if flows.is_empty() { "leave it out".to_owned() } else { format!("write `flows.{path}`") };
-                found.push(Unused { place: place.clone(), path: path.to_owned(), owners, instead });
+                found.push(Shadowed { place: place.clone(), path: path.to_owned(), owners, instead });
             }
         });
     }
@@ -43,7 +43,7 @@ pub(super) fn find(root: &PlacedValue) -> Vec<Unused> {
         let Some(node) = root.get("wlan").and_then(|wlan| wlan.get(key)) else { continue };
         if node.rank == Rank::Override && tables.iter().all(|table| own(table, key)) {
             let groups = if tables.len() > 1 { "all stations and access points" } else { "all stations" };
-            found.push(Unused {
+            found.push(Shadowed {
                 place: node.place.clone(),
                 path: format!("wlan.{key}"),
                 owners: format!("{groups} have a `{key}` of their own"),
@@ -70,10 +70,10 @@ fn each_override(node: &PlacedValue, path: &str, call: &mut dyn FnMut(&str, &Pla
 }
 
 /// Reports them; returns whether there were none.
-pub(super) fn report(unused: &[Unused], reader: &mut Reader) -> bool {
-    for Unused { place, path, owners, instead } in unused {
+pub(super) fn report(shadowed: &[Shadowed], reader: &mut Reader) -> bool {
+    for Shadowed { place, path, owners, instead } in shadowed {
         let key = path.rsplit('.').next();
         reader.problem(place, key, &format!("`{path}` sets nothing: {owners}"), instead);
     }
-    unused.is_empty()
+    shadowed.is_empty()
 }
