@@ -583,8 +583,8 @@ fn paths(scenario: &Scenario, on_air: &[Vec<Node>], hops: &[Hop]) -> Vec<Leg> {
     legs
 }
 
-/// The frequency in MHz of each node, whose channel number is given. Numbers that the band does not have, which only tell
-/// channels apart, get its lowest channels that are not used, as long as there are any.
+/// The frequency in MHz of each node, whose channel number is given. Numbers that the band does not have, which only
+/// tell channels apart, get its lowest channels that are not used, as long as there are any.
 fn frequencies(band: Band, numbers: &[Vec<u32>]) -> Vec<Vec<u16>> {
     let used: BTreeSet<u32> = numbers.iter().flatten().copied().collect();
     let known: BTreeMap<u32, u32> = band.channels().collect();
