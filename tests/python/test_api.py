@@ -342,3 +342,32 @@ def test_seeds_with_and_without_sessions_have_one_table() -> None:
     table = gathered.table("sessions")
     assert table["flow"].tolist() == ["web"]
     assert table["seed"].tolist() == [2]
+
+
+def test_series_show_the_window_of_the_one_connection_that_is_open() -> None:
+    results = wifair.run(
+        {
+            "duration": "20 s",
+            "wlan": {"standard": "802.11g"},
+            "servers": [{"name": "server", "delay": "10 ms"}],
+            "stations": [{"name": "reader"}],
+            "flows": [
+                {"name": "pages", "station": "reader", "direction": "down", "workload": "web"}
+                | {"web": {"size": "100 kB", "think_time": "2 s", "object_interval": "200 ms"}},
+            ],
+        },
+        series="20 ms",
+    )
+    assert results.series is not None
+    begin, took = results.sessions["start_s"], results.sessions["acked_after_s"]
+    time, cwnd = results.series["time_s"][:, None], results.series["cwnd"]
+    # Objects are asked for before and acknowledged after; in between their connection is open, and for a few ms more.
+    open_now = np.sum((begin <= time) & (time <= begin + took), axis=1)
+    around = np.sum((begin - 0.05 <= time) & (time <= begin + took + 0.2), axis=1)
+    assert np.sum(around == 0) > 100
+    assert np.sum(open_now > 1) > 5
+    assert np.isnan(cwnd[around == 0]).all()
+    assert np.isnan(cwnd[open_now > 1]).all()
+    alone = cwnd[(open_now == 1) & (around == 1)]
+    assert len(alone) > 0
+    assert not np.isnan(alone).any()

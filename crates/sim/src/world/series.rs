@@ -19,7 +19,10 @@ impl World {
             let counters = self.counters(index);
             let (received, arrived) = (counters.received, counters.payload_arrived);
             let dropped = counters.data_lost[Loss::ApQueue as usize] + counters.acks_lost[Loss::ApQueue as usize];
-            let own = self.flows[index].connections.front().map(|own| &self.connections[*own as usize].ends);
+            // A flow that opens a connection for each session may have none or several.
+            let connections = self.flows[index].connections.iter().map(|own| &self.connections[*own as usize]);
+            let mut open = connections.filter(|connection| !connection.ended);
+            let own = open.next().filter(|_| open.next().is_none()).map(|connection| &connection.ends);
             let [cwnd, dwnd, ssthresh, srtt] = match own {
                 Some(Ends::Tcp { sender, .. }) => {
                     [sender.cwnd(), sender.delay_window(), sender.ssthresh(), sender.rtt().srtt().nearest_secs()]
