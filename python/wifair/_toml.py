@@ -6,7 +6,8 @@ import math
 import re
 from collections.abc import Mapping
 
-BARE = re.compile(r"[A-Za-z0-9_-]+")
+BARE = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+"""A key without quotes; dots in it lead into tables, as in a file."""
 
 
 def document(table: Mapping[str, object]) -> str:

@@ -100,7 +100,8 @@ class Scenario:
         Parameters
         ----------
         table : mapping
-            Keys and values as in a file: quantities are strings with a unit. None leaves a key out.
+            Keys and values as in a file: quantities are strings with a unit, and ``"tcp.cc"`` is ``cc`` in the table
+            ``tcp``. None leaves a key out.
         name : str, default "<dict>"
             Name of the scenario in messages.
 

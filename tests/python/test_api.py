@@ -353,7 +353,7 @@ def test_series_show_the_window_of_the_one_connection_that_is_open() -> None:
             "stations": [{"name": "reader"}],
             "flows": [
                 {"name": "pages", "station": "reader", "direction": "down", "workload": "web"}
-                | {"web": {"size": "100 kB", "think_time": "2 s", "object_interval": "200 ms"}},
+                | {"web.size": "100 kB", "web.think_time": "2 s", "web.object_interval": "200 ms"},
             ],
         },
         series="20 ms",

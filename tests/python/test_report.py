@@ -58,6 +58,7 @@ def test_python_values_as_toml() -> None:
     assert _toml.document(table) == (
         'a = 1\nb = true\nc = 0.5\nd = "say \\"hi\\"\\n"\ne = { "f g" = [1, "x"], h = {} }\ni = []\n'
     )
+    assert _toml.document({"a.b": 1, "c": {"d.e-f": 2}, "g. h": 3}) == 'a.b = 1\nc = { d.e-f = 2 }\n"g. h" = 3\n'
     with pytest.raises(TypeError, match=r"e\.f\[1\] is a complex"):
         _toml.document({"e": {"f": [1, 2j]}})
 
