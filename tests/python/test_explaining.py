@@ -357,6 +357,24 @@ def test_flows_that_ask_for_little_are_not_compared_with_uploads() -> None:
     assert "An uplink flow gets" not in text
 
 
+@pytest.mark.parametrize("spread", ["0 s", "100 ms"])
+def test_rates_of_flows_that_start_late_are_said_to_be_over_the_whole_run(spread: str) -> None:
+    """Of two uploads, one of which starts when three quarters of the time are over, it only said that one gets most."""
+    text = gallery.example("hot-spot").text
+    late = text + '\n[[flows]]\nname = "late"\nstation = "sta"\nstart = "8500 ms"\n'
+    changes = {"duration": "10 s", "warm_up": "4 s", "stations.sta.count": 1, "flows.late.start_spread": spread}
+    results = run(Scenario.from_text(late).with_(changes), seeds=[1, 2])
+    (finding,) = [one for one in explain(results).findings if one.topic == "late"]
+    rates = [float(results.flows["goodput_bps"][results.flows["name"] == "late"].mean()) * factor for factor in (1, 4)]
+    assert finding.figures == {"goodput_bps": pytest.approx(rates[0]), "from_start_bps": pytest.approx(rates[1])}
+    whole, since = (f"{rate / 1e3:.0f} kb/s" for rate in rates)
+    assert finding.text == (
+        f"late does not start before 8.5 s. It gets {since} from then on; {whole}, like all other figures of flows,"
+        " is over the whole time from 4 s to 10 s."
+    )
+    assert "late" not in topics(explain(run(example("hot-spot", duration="6 s"), seeds=[1])))
+
+
 DOWNLOAD = """
 name = "download"
 duration = "4 s"

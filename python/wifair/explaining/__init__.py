@@ -128,6 +128,7 @@ def explain(results: Found) -> Explanation:
     records = Records(results)
     rules: tuple[Callable[[Records], Iterator[Finding]], ...] = (
         shares.shares,
+        shares.late,
         shares.directions,
         losses.dropped_acks,
         losses.acks_dropped_at_stations,

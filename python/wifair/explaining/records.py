@@ -148,6 +148,13 @@ def _segments(limit: str, tcp: dict[str, Any]) -> float:
     return float(number) * scale / float(tcp["mss"].partition(" ")[0])
 
 
+def seconds(duration: str) -> float:
+    """Read a duration as resolved scenarios have it; NaN if there is none."""
+    number, _, unit = duration.partition(" ")
+    scale = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+    return float(number) * scale[unit] if unit in scale else math.nan
+
+
 def each_run(r: Records) -> str:
     """Say that a number is a mean over several runs."""
     return " per run" if r.runs > 1 else ""

@@ -12,11 +12,13 @@ from wifair import metrics
 from wifair.report import percent, rate
 from wifair.words import counted, general
 
-from .records import STARVED, Finding, Records, chosen, each_run, some
+from .records import STARVED, Finding, Records, chosen, each_run, seconds, some
 
 EITHER = "congestion or receive window (not to be told apart here)"
 MORE_OFTEN = 1.2
 """The access point sends more often than each station if it does so by this factor."""
+LATE = 0.05
+"""A flow is late if it starts after this part of the measured time."""
 
 
 def shares(r: Records) -> Iterator[Finding]:
@@ -49,6 +51,27 @@ def shares(r: Records) -> Iterator[Finding]:
     yield Finding("goodput", text + ".", {"goodput_bps": total, "jain_index": jain})
 
     yield from _starved(r)
+
+
+def late(r: Records) -> Iterator[Finding]:
+    """Tell flows that start well after the warm-up: their rates are means over a time in which they were absent."""
+    begin, end = (seconds(r.scenario.get(key, "")) for key in ("warm_up", "duration"))
+    starts = np.array([seconds(r.group("flows", flow).get("start", "")) for flow in r.flows.names])
+    which = starts > begin + LATE * (end - begin)
+    if not which.any():
+        return
+    names = chosen(r.flows.names, which)
+    whole = float(r.flows["goodput_bps"][which].mean())
+    since = float((r.flows["goodput_bps"][which] * (end - begin) / (end - starts[which])).mean())
+    several = len(names) > 1
+    yield Finding(
+        "late",
+        f"{some(names)} {'do' if several else 'does'} not start before {general(starts[which].min())} s."
+        f" {'They get' if several else 'It gets'} {rate(since)}{' each on average' if several else ''} from then on;"
+        f" {rate(whole)}, like all other figures of flows, is over the whole time from {general(begin)} s to"
+        f" {general(end)} s.",
+        {"goodput_bps": whole, "from_start_bps": since},
+    )
 
 
 def _starved(r: Records) -> Iterator[Finding]:
