@@ -495,7 +495,11 @@ impl Sender {
             if slow_start && self.options.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
         } else {
             // RFC 5681, section 3.2, step 2: data sent by limited transmit does not count.
-            self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)))
+            let flight = self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)));
+            // In recovery selective ACKs let new data be sent, so that more than the window is unacknowledged. Equation
+            // 4 is an upper bound, and a timeout does not undo the reduction of that recovery.
+            let selective = matches!(self.options.recovery, Recovery::Sack | Recovery::Rack);
+            if selective { self.cwnd().min(flight) } else { flight }
         }
     }
 

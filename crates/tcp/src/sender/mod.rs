@@ -4,8 +4,9 @@
 //! (NewReno; only the careful variant of RFC 2582, in which an ACK has to cover more than `recover`), RFC 6298 (RTO),
 //! RFC 3042 (limited transmit), RFC 7323 (timestamps), RFC 3168 (ECN).
 //!
-//! Departures: the retransmission timer restarts at fast retransmit, as in BSD, Linux and ns-2; without SACK the sender
-//! goes back to the first unacknowledged byte after a timeout and continues from there; SYN and FIN occupy no sequence
+//! Departures: the retransmission timer restarts at fast retransmit, as in BSD, Linux and ns-2; with SACK, a timeout in
+//! recovery sets `ssthresh` to at most half of the window, as FlightSize may be much more; without SACK the sender goes
+//! back to the first unacknowledged byte after a timeout and continues from there; SYN and FIN occupy no sequence
 //! number.
 
 mod acks;

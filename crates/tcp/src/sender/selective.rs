@@ -15,7 +15,7 @@ use super::prr::Prr;
 use super::scoreboard::Scoreboard;
 use super::{AckSummary, RecoveryPhase, Sender, due};
 use crate::cc::CongestionControl;
-use crate::config::{Recovery, ReduceFrom, StackOptions};
+use crate::config::{Recovery, StackOptions};
 
 /// Longest delay of an ACK for a single segment (RFC 8985, section 7.2). The value is Linux's.
 const MAX_ACK_DELAY: Duration = Duration::from_millis(200);
@@ -254,7 +254,7 @@ impl Sender {
     /// Enters recovery (RFC 6675, section 5, step 4); the ACK that reports the loss delivered `delivered` bytes.
     fn enter_recovery_selective(&mut self, now: Time, s: &mut Selective, delivered: u64) {
         self.counts.fast_retransmits += 1;
-        let base = self.reduction_base_selective();
+        let base = self.reduction_base(false);
         self.update_cc(|cc| cc.on_loss(base));
         self.phase = RecoveryPhase::Recovery;
         self.reducing = false;
@@ -267,14 +267,6 @@ impl Sender {
         self.refresh();
         s.prr = Prr::new(flight, self.window);
         self.rto_at = now.saturating_add(self.rtt.rto());
-    }
-
-    fn reduction_base_selective(&self) -> f64 {
-        let window = self.cwnd();
-        match self.options.reduce_from {
-            ReduceFrom::Window => window.min(self.segments(self.rwnd)),
-            ReduceFrom::Flight => window.min(self.segments(self.max - self.una)),
-        }
     }
 
     /// Handles an expired RTO; `fresh` if no other loss was being repaired.
@@ -320,7 +312,7 @@ impl Sender {
         } else if packet.ack > s.probe_end && s.probe_again {
             // The probe repaired a loss.
             s.probe_end = 0;
-            let base = self.reduction_base_selective();
+            let base = self.reduction_base(false);
             self.update_cc(|cc| {
                 cc.on_loss(base);
                 cc.on_recovery_exit(f64::INFINITY);

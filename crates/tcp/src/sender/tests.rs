@@ -421,6 +421,27 @@ fn every_segment_sent_again_after_a_timeout_is_a_retransmission() {
     assert_eq!((sent, sender.counts().retransmissions), (2, 5));
 }
 
+/// RFC 5681, section 4.3: the loss of a retransmission is a second indication of congestion, and lowers ssthresh twice.
+/// Segment 0 of ten and its retransmission are lost: 10 / 2, then 5 / 2. All others arrive and let new data be sent, so
+/// that more than ten segments are unacknowledged at the timeout.
+#[test]
+fn a_timeout_in_recovery_lowers_ssthresh_again() {
+    for settings in ["sack = true", "sack = true\nreduce_from = 'window'"] {
+        let mut sender = ten_in_flight(settings);
+        for arrived in 2..22 {
+            answers(&mut sender, &[ack(0, &[(1, arrived)])]);
+        }
+        assert!(
+            sender.ssthresh() == 5.0 && sender.nxt() > 10_000,
+            "{settings}: {}, {}",
+            sender.ssthresh(),
+            sender.nxt()
+        );
+        sender.on_timer(sender.deadline());
+        assert_eq!((sender.ssthresh(), sender.counts().timeouts), (2.5, 1), "{settings}");
+    }
+}
+
 /// RFC 6582, section 3.2, by hand. Segments 0 and 3 of ten are lost. The first two duplicate ACKs send 10 and 11
 /// (RFC 3042), the third sends 0 again; ssthresh is 10 / 2, the window 5 + 3. Seven more duplicates (segments 5 to 11)
 /// raise it to 15, so that the last three send 12, 13, 14. The ACK of 0 to 2 is partial: 3 leaves again, the window
