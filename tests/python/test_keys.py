@@ -287,6 +287,12 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"wlan\.coding", "cell", STANDARDS["n"] | {"wlan.mcs": 0}, ["bcc", "ldpc"]),
     (r"(ap|stations)\.cw_max", "cell", {"wlan.data_error": 0.3}, [31, 63]),
     (r"(wlan|ap|stations)\.edca\.(be|bk)\.cw_max", "categories", {"wlan.control_error": 0.5}, [15]),
+    (
+        r"stations\.snr_changes\..*",
+        "categories",
+        {"stations.snr": "30 dB", "stations.snr_changes": [{"at": "500 ms", "to": "10 dB", "over": "100 ms"}]},
+        ["300 ms", "5 dB"],
+    ),
     (r"stations\.standard", "cell", {"wlan.standard": "802.11n"}, ["802.11a"]),
     (r"stations\.width", "cell", {"wlan.standard": "802.11n", "wlan.width": 40}, [20]),
     (r"stations\.edca\.vi\.burst", "categories", {"flows.udp.rate": "5 Mb/s"}, [10]),

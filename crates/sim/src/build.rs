@@ -419,7 +419,7 @@ impl<'a> AirBuilder<'a> {
             ladder,
             adaptation: adaptation.clone(),
             draws: self.stream("rate", &name),
-            snr: group.and_then(|group| group.snr).map(|snr| libm::pow(10.0, snr.0 / 10.0)),
+            snr: group.map_or(vec![], Stations::signal_to_noise_ratios),
             noise: self.stream("noise", &name),
         }
     }

@@ -98,6 +98,7 @@ impl Edcafs {
     /// Like [`Edcafs::fits_txop`], for all but single frames.
     #[inline(never)]
     fn fits_after_choice(&mut self, now: Time, sender: usize) -> bool {
+        self.follow_snr(now);
         let contender = &self.contenders[sender];
         let is_in_burst = contender.in_a_row < contender.burst;
         if let Some(Task::Data(place)) = contender.task {

@@ -117,12 +117,22 @@ pub(crate) struct StationLink {
     narrower: Vec<Vec<LinkMode>>,
     /// The longest PSDU that fits into the longest PPDU in every mode.
     pub longest_in_any: Bytes,
-    /// Index of the best mode at the signal-to-noise ratio; 0, the station's own mode, if no best mode is needed.
-    best: usize,
-    snr: Option<f64>,
+    /// The present signal-to-noise ratio, if there is noise.
+    noise_level: Option<NoiseLevel>,
+    /// The later ones, the next one last.
+    changes: Vec<NoiseLevel>,
     noise: Stream,
     /// Cache of loss probabilities by mode and length.
     losses: Vec<(FrameMode, u32, f64)>,
+}
+
+/// A signal-to-noise ratio on a link.
+#[derive(Clone, Copy, Debug)]
+struct NoiseLevel {
+    since: Time,
+    snr: f64,
+    /// Index of the best mode at this ratio; 0, the station's own mode, if no best mode is needed.
+    best: usize,
 }
 
 /// Size of [`StationLink::losses`].
@@ -149,19 +159,20 @@ impl StationLink {
         };
         let narrower: Vec<Vec<LinkMode>> = all.iter().map(narrower).collect();
         let modes: Vec<LinkMode> = all.into_iter().map(|tx| LinkMode::new(tx, band, rules, *options)).collect();
-        let best = match (snr, responses) {
-            (Some(snr), Some(timing)) if modes.len() > 1 => {
-                best_mode(&with_responses(&modes, timing), usual_lengths(rules), *snr, &[1.0])
-            }
-            _ => 0,
+        let with_responses = responses.filter(|_| modes.len() > 1).map(|timing| with_responses(&modes, timing));
+        let best = |snr: f64| {
+            let modes = with_responses.as_ref();
+            modes.map_or(0, |modes| best_mode(modes, usual_lengths(rules), snr, &[1.0]))
         };
+        let levels = snr.iter().rev().map(|&(since, snr)| NoiseLevel { since, snr, best: best(snr) });
+        let mut changes: Vec<NoiseLevel> = levels.collect();
         let longest = modes.iter().chain(narrower.iter().flatten()).map(|mode| mode.longest_psdu);
         Self {
             longest_in_any: longest.min().unwrap_or(Bytes(0)),
             narrower,
             modes,
-            best,
-            snr: *snr,
+            noise_level: changes.pop(),
+            changes,
             noise: noise.clone(),
             losses: vec![],
         }
@@ -186,10 +197,28 @@ impl StationLink {
         self.modes.iter().any(|mode| mode.response.is_some())
     }
 
+    /// Index of the best mode at the present signal-to-noise ratio.
+    fn best(&self) -> usize {
+        self.noise_level.map_or(0, |level| level.best)
+    }
+
     /// Whether frames can be lost to noise.
     #[inline]
     pub const fn is_noisy(&self) -> bool {
-        self.snr.is_some()
+        self.noise_level.is_some()
+    }
+
+    /// When the signal-to-noise ratio changes next.
+    fn next_snr_change(&self) -> Time {
+        self.changes.last().map_or(Time::NEVER, |next| next.since)
+    }
+
+    /// Sets the signal-to-noise ratio of this time, not before any earlier one.
+    fn follow_snr(&mut self, now: Time) {
+        while self.next_snr_change() <= now {
+            self.noise_level = self.changes.pop();
+            self.losses.clear();
+        }
     }
 
     /// Draws whether noise corrupts an MPDU of `length` bytes in the mode with this index, or at `rate` if the station
@@ -205,7 +234,7 @@ impl StationLink {
     }
 
     fn is_lost(&mut self, sent: FrameMode, length: u32) -> bool {
-        let Some(snr) = self.snr else { return false };
+        let Some(NoiseLevel { snr, .. }) = self.noise_level else { return false };
         let known = self.losses.iter().find(|known| (known.0, known.1) == (sent, length));
         let loss = known.map(|known| known.2).unwrap_or_else(|| {
             let loss = -libm::expm1(sent.log_survival(snr, 8.0 * f64::from(length)));
@@ -217,6 +246,11 @@ impl StationLink {
         });
         self.noise.chance(loss)
     }
+}
+
+/// When the signal-to-noise ratio of any station changes next.
+pub(super) fn next_snr_change(stations: &[Station]) -> Time {
+    stations.iter().map(|station| station.link.next_snr_change()).min().unwrap_or(Time::NEVER)
 }
 
 /// State of a sender's rate adaptation towards one receiver.
@@ -247,7 +281,7 @@ impl ModeChoice {
     /// The index of the mode of `link` last chosen towards a receiver.
     pub fn place(&self, to: u32, link: &StationLink) -> usize {
         if self.adaptation == Adaptation::Ideal {
-            return self.best.get(to as usize).copied().unwrap_or(link.best);
+            return self.best.get(to as usize).copied().unwrap_or(link.best());
         }
         self.receivers.get(to as usize).and_then(Option::as_ref).map_or(0, |state| state.chosen)
     }
@@ -427,6 +461,20 @@ impl Edcafs {
         let starts = std::iter::once(0).chain(ends.clone());
         let span = |(from, until)| (times.preamble + times.sent(from), times.preamble + times.sent(until));
         (times.preamble, starts.zip(ends).map(span).collect())
+    }
+
+    /// Sets the signal-to-noise ratios for an exchange that begins at this time.
+    #[inline]
+    pub(super) fn follow_snr(&mut self, now: Time) {
+        if now >= self.next_snr_change {
+            self.change_snr(now);
+        }
+    }
+
+    #[cold]
+    fn change_snr(&mut self, now: Time) {
+        self.stations.iter_mut().for_each(|station| station.link.follow_snr(now));
+        self.next_snr_change = next_snr_change(&self.stations);
     }
 
     /// Draws whether `receiver`, one of the two stations in an exchange, loses a control frame.

@@ -99,6 +99,8 @@ pub struct Edcafs {
     /// Whether an exchange of a single frame and its ACK cannot fail, and its NAV ends with it.
     pub(crate) is_reliable: bool,
     pub(crate) stations: Vec<Station>,
+    /// When a signal-to-noise ratio changes next.
+    next_snr_change: Time,
     pub(crate) counters: Vec<Counters>,
     pub(crate) air_to: AirToStations,
     /// Number of categories of each station.
@@ -203,6 +205,7 @@ impl Edcafs {
             }
         }
         Self {
+            next_snr_change: links::next_snr_change(&stations),
             access,
             timeout_of_any: access.timeout_of_any(stations.iter().any(|one| one.link.has_extended_responses())),
             classifier,

@@ -334,6 +334,9 @@ impl Edcafs {
     fn form_of_window(&mut self, sender: usize, call: &mut Call<'_>) {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(sender);
+        if self.contenders[sender].in_a_row == 0 {
+            self.follow_snr(now); // later in a TXOP `fits_txop` does it
+        }
         self.note_change(station);
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
         if self.contenders[sender].sends_run() {

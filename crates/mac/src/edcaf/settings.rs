@@ -24,9 +24,10 @@ pub struct LinkSettings {
     pub adaptation: Adaptation,
     /// Random stream of that choice.
     pub draws: Stream,
-    /// Signal-to-noise ratio between the station and the access point (not in dB), in 20 MHz with all power in one
-    /// stream. If absent, frames are lost with given probabilities only.
-    pub snr: Option<f64>,
+    /// Signal-to-noise ratios between the station and the access point (not in dB), in 20 MHz with all power in one
+    /// stream, each with the time from which it applies, ascending. If there are none, frames are lost with given
+    /// probabilities only.
+    pub snr: Vec<(Time, f64)>,
     /// Random stream of losses to noise.
     pub noise: Stream,
 }
@@ -43,7 +44,7 @@ impl LinkSettings {
             adaptation: Adaptation::Fixed,
             noise: draws.clone(),
             draws,
-            snr: None,
+            snr: vec![],
         }
     }
 }

@@ -550,13 +550,18 @@ fn noise_loses_mpdus_independently() {
     let mut rules = aggregation();
     rules.window = 1024; // so that the window is no limit
     rules.retry_limit = 255;
-    let noisy = |snr| {
+    let noisy = |snr: &[(u64, f64)]| {
+        let snr = snr.iter().map(|(since_s, snr)| (Time::ZERO + Duration::from_secs(*since_s), *snr)).collect();
         let link = LinkSettings { snr, ..LinkSettings::fixed() };
         let stations = vec![(ht_mcs7(), BE), (ht_mcs7(), BE)];
         saturate(build_linked(rules.clone(), stations, &link), 1, 30).total()
     };
     assert!((0.05..0.95).contains(&survival), "{survival}");
-    assert_within(noisy(Some(snr)), noisy(None) * survival, 0.01, "goodput");
+    let plain = noisy(&[]);
+    assert_within(noisy(&[(0, snr)]), plain * survival, 0.01, "goodput");
+    // A ratio of 40 dB in 10 of 30 s, before and after which it is the lower one.
+    let varying = noisy(&[(0, snr), (10, 1e4), (20, snr)]);
+    assert_within(varying, plain * (2.0 * survival + 1.0) / 3.0, 0.01, "goodput with changes");
 }
 
 /// Under agreements that are made on the air, data to a station wait for its response to the request, whatever is sent

@@ -392,7 +392,7 @@ fn a_slower_mode_does_not_make_a_txop_longer() {
         settings.stations[1].link = LinkSettings {
             adaptation: Adaptation::MinstrelHt(MinstrelHtParams::default()),
             ladder: ladder.clone(),
-            snr: Some(12.0),
+            snr: vec![(Time::ZERO, 12.0)],
             draws: stream(seed, "rate", "1"),
             ..LinkSettings::fixed()
         };

@@ -11,6 +11,7 @@ use wifair_tcp::TcpSettings;
 use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
 
 use super::seeds::Seeds;
+use super::signal_changes::SnrChange;
 use super::sweep::Sweep;
 
 use super::edca_keys::EdcaParameterSet;
@@ -161,6 +162,9 @@ table! {
         /// Signal-to-noise ratio between each station and the access point, in 20 MHz with all power in one stream
         /// (802.11n and later). If absent, frames are lost only by collisions, `data_error` and `control_error`.
         pub snr: Option<Db> = None, "from -20 dB to 100 dB" => |snr| snr.is_none_or(|snr| (-20.0..=100.0).contains(&snr.0));
+        /// Changes of that ratio, one after the other, as of stations that move, leave or come back. An exchange has the
+        /// ratio of its start.
+        pub snr_changes: Vec<SnrChange> = Vec::new();
         /// Parameters of the access categories (802.11n and later), if different from those of `[wlan]`.
         pub edca: Option<EdcaParameterSet> = None;
         /// Minimum contention window, if different from that of `[wlan]`.
@@ -180,6 +184,12 @@ table! {
         pub queue: QueueSettings = QueueSettings::default();
     }
     check(stations, at) {
+        for (index, pair) in stations.snr_changes.windows(2).enumerate() {
+            if pair[1].at < pair[0].at + pair[0].over {
+                let note = "write them in order, each after the end of the one before";
+                at.problem(&format!("snr_changes[{}].at", index + 1), "two changes of the ratio overlap", note);
+            }
+        }
         if let (Some(cw_min), Some(cw_max)) = (stations.cw_min, stations.cw_max) {
             windows(at, cw_min, cw_max);
         }

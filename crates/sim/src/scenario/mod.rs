@@ -17,6 +17,7 @@ mod nodes_in_space;
 mod routing;
 mod seeds;
 mod shadowed;
+mod signal_changes;
 mod space;
 pub mod sweep;
 mod wlan;

@@ -39,6 +39,8 @@ struct Layout {
     limit: u32,
     scheme: &'static str,
     cells: Vec<Cell>,
+    /// Signal-to-noise ratio of the stations, and how it changes.
+    noise: &'static str,
     /// Whether records of frames are kept.
     frames: bool,
 }
@@ -65,7 +67,8 @@ impl Layout {
             let Cell { stations, delay_ms, wire, .. } = cell;
             let server = format!("[[servers]]\nname = 's{number}x'\nat = '{ap}'\ndelay = '{delay_ms} ms'\n{wire}");
             line(&mut text, &server);
-            line(&mut text, &format!("[[stations]]\nname = 'sta{number}x'\ncount = {stations}\nap = '{ap}'"));
+            let noise = self.noise;
+            line(&mut text, &format!("[[stations]]\nname = 'sta{number}x'\ncount = {stations}\nap = '{ap}'\n{noise}"));
             for (index, flow) in cell.flows.iter().enumerate() {
                 let direction = if flow.down { "down" } else { "up" };
                 let ends = format!("station = 'sta{number}x'\nserver = 's{number}x'\ndirection = '{direction}'");
@@ -146,11 +149,19 @@ fn layouts() -> impl Strategy<Value = Layout> {
     );
     let newer = (select(vec!["802.11n", "802.11ax"]), Just(""), aggregates);
     let rest = (select(queues), select(vec![3_u32, 20, 100]), select(schemes), prop::collection::vec(cell, 1..4));
-    (prop_oneof![3 => air, 2 => newer], select(spaces), any::<(bool, bool)>(), rest).prop_map(
-        |((standard, profile, wlan), space, (one_channel, frames), (queue, limit, scheme, cells))| {
+    let noises = vec![
+        "",
+        "",
+        "snr = '22 dB'",
+        "snr = '40 dB'\nsnr_changes = [{ at = '1 s', to = '22 dB' }]\nrate_adaptation = 'minstrel-ht'",
+        "snr = '30 dB'\nsnr_changes = [{ at = '600 ms', to = '9 dB', over = '1 s' }]\nrate_adaptation = 'ideal'",
+    ];
+    (prop_oneof![3 => air, 2 => newer], select(spaces), any::<(bool, bool)>(), rest, select(noises)).prop_map(
+        |((standard, profile, wlan), space, (one_channel, frames), (queue, limit, scheme, cells), noise)| {
             let has_aggregates = matches!(standard, "802.11n" | "802.11ax");
             let scheme = if has_aggregates { "" } else { scheme };
-            Layout { standard, profile, wlan, space, one_channel, queue, limit, scheme, cells, frames }
+            let noise = if has_aggregates && space.is_none() { noise } else { "" };
+            Layout { standard, profile, wlan, space, one_channel, queue, limit, scheme, cells, noise, frames }
         },
     )
 }

@@ -233,6 +233,10 @@ impl Builder<'_> {
             refuse(&format!("flows[{index}].dscp"), wlan.standard, flow.dscp.is_some() && !has_mcs);
         }
         for (index, group) in file.stations.iter().enumerate() {
+            if group.snr.is_none() && !group.snr_changes.is_empty() {
+                let note = "write `snr`, the ratio at the start, as in snr = \"30 dB\"";
+                self.problem(&format!("stations[{index}].snr_changes"), "`snr_changes` without `snr`", note);
+            }
             let own = group.own_mode();
             let is_own = own.mcs.is_some() || own.streams.is_some() || own.width.is_some();
             if has_mcs && group.standard.is_none_or(Amendment::has_mcs) && is_own {
