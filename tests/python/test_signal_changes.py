@@ -67,7 +67,7 @@ def test_what_is_sent_to_a_station_that_has_left_takes_air_from_the_others() -> 
         keys = {"stations.sta.snr_changes": changes, "warm_up": "3 s"}
         run = wifair.run(wifair.Scenario.from_text(second).with_(keys), seeds=range(1, 4))
         rows = zip(run.flows["name"].tolist(), run.flows["goodput_bps"].tolist(), strict=True)
-        return sum(goodput for flow, goodput in rows if flow == "other") / 3e6
+        return float(sum(goodput for flow, goodput in rows if flow == "other")) / 3e6
 
     assert of_other([{"at": "2 s", "to": "-20 dB"}]) < 0.5 * of_other([])
 
