@@ -162,8 +162,8 @@ table! {
         /// Signal-to-noise ratio between each station and the access point, in 20 MHz with all power in one stream
         /// (802.11n and later). If absent, frames are lost only by collisions, `data_error` and `control_error`.
         pub snr: Option<Db> = None, "from -20 dB to 100 dB" => |snr| snr.is_none_or(|snr| (-20.0..=100.0).contains(&snr.0));
-        /// Changes of that ratio, one after the other, as of stations that move, leave or come back. An exchange has the
-        /// ratio of its start.
+        /// Changes of that ratio, one after the other, as of stations that move, leave or come back. An exchange has
+        /// the ratio of its start.
         pub snr_changes: Vec<SnrChange> = Vec::new();
         /// Parameters of the access categories (802.11n and later), if different from those of `[wlan]`.
         pub edca: Option<EdcaParameterSet> = None;
