@@ -343,6 +343,10 @@ proptest! {
             let packet = Packet { seq, payload, flags, ..Packet::default() };
             let room = seq + u64::from(payload) <= receiver.delivered().saturating_add(receiver.window());
             receiver.on_packet(now, &packet);
+            now += Duration::from_millis(1); // receive offload ends its batch before
+            if receiver.deadline() <= now {
+                receiver.on_timer(now);
+            }
             if room || seq <= receiver.delivered() {
                 let (from, to) = (usize::try_from(seq).unwrap(), usize::try_from(packet.end()).unwrap());
                 arrived[from..to].fill(true);
