@@ -6,6 +6,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -306,4 +307,4 @@ def test_a_list_of_sources_is_refused(text: str) -> None:
     with pytest.raises(
         TypeError, match=r"a list cannot be compared: give each source by itself, as in compare\(a, b\)"
     ):
-        compare([scenario, scenario])  # type: ignore[arg-type]
+        compare(cast("Scenario", [scenario, scenario]))

@@ -495,7 +495,11 @@ fn of_flows<'py>(py: Python<'py>, series: &Series, outcome: &Outcome) -> PyResul
     let columns = [
         float("time_s", "Time of the sample [s].", &series.time_s)?,
         column(py, "flow", "Name of the flow.", PyList::new(py, names)?.into_any())?,
-        float("cwnd", "Congestion window of the flow's connection, if one is open [segments].", &series.cwnd)?,
+        float(
+            "cwnd",
+            "Congestion window [segments]; NaN unless just one connection of the flow is open.",
+            &series.cwnd,
+        )?,
         float("dwnd", "The part of it that delay drives [segments]; 0 where none does.", &series.dwnd)?,
         float("ssthresh", "Slow-start threshold [segments]; infinite at first.", &series.ssthresh)?,
         float("srtt_s", "Smoothed round-trip time [s].", &series.srtt_s)?,

@@ -237,6 +237,11 @@ impl Builder<'_> {
                 let note = "write `snr`, the ratio at the start, as in snr = \"30 dB\"";
                 self.problem(&format!("stations[{index}].snr_changes"), "`snr_changes` without `snr`", note);
             }
+            if let Some(late) = group.snr_changes.iter().position(|change| change.at >= file.duration) {
+                let at = format!("stations[{index}].snr_changes[{late}].at");
+                let values = [(&*at, "not within the run"), ("duration", "the whole run")];
+                self.clash("a change of `snr` begins after the end", values);
+            }
             let own = group.own_mode();
             let is_own = own.mcs.is_some() || own.streams.is_some() || own.width.is_some();
             if has_mcs && group.standard.is_none_or(Amendment::has_mcs) && is_own {
