@@ -325,6 +325,9 @@ impl Edcafs {
         if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
             self.form_single(sender);
         } else {
+            if self.contenders[sender].in_a_row == 0 {
+                self.follow_snr(call.now); // later in a TXOP `fits_txop` does it
+            }
             self.form_of_window(sender, call);
         }
     }
@@ -334,9 +337,6 @@ impl Edcafs {
     fn form_of_window(&mut self, sender: usize, call: &mut Call<'_>) {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
         let station = self.station_of(sender);
-        if self.contenders[sender].in_a_row == 0 {
-            self.follow_snr(now); // later in a TXOP `fits_txop` does it
-        }
         self.note_change(station);
         self.enqueue_arrivals_of(sender, now + Duration::from_nanos(1), packets);
         if self.contenders[sender].sends_run() {
