@@ -285,6 +285,19 @@ def test_bad_stores_and_queries(file: Path, grid: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "all").exists()
 
 
+def test_a_column_of_another_table_is_named_with_its_table(grid: Path) -> None:
+    def refused(*args: object) -> str:
+        return wifair("results", grid, *args, code=2)[1]
+
+    assert "no figure `rtt`, but --table flows has rtt_mean_s, rtt_min_s" in refused("--show", "rtt")
+    assert "no figure `cwnd_mean`, but --table flows has it" in refused("--show", "cwnd_mean")
+    assert "no column `cwnd_mean`, but --table flows has it" in refused("--where", "cwnd_mean>1")
+    assert "no parameter `direction`, but --table flows has it" in refused("--group", "direction")
+    assert "no figure `jain`, but --table runs has jain_index" in refused("--table", "flows", "--show", "jain")
+    assert "--table" not in refused("--show", "nothing")
+    assert "--table" not in refused("--table", "flows", "--show", "run")  # the key of the database is no figure
+
+
 def test_runs_of_another_version_are_not_mixed_in(grid: Path, file: Path, tmp_path: Path) -> None:
     shutil.copytree(grid, tmp_path / "out")
     with Store(tmp_path / "out") as store, store._change():

@@ -223,7 +223,7 @@ class _SelectedRuns:
         return means(self._read([*by, "seed", *figures]), by, figures)
 
     def _resolve(self, names: Sequence[str], what: str) -> list[str]:
-        return [name_of(name, self._known, what) for name in names]
+        return [name_of(name, self._known, what, self._store) for name in names]
 
     def _figures(self, names: Sequence[str], texts: Sequence[str]) -> list[str]:
         """Names of figures, which must be numbers."""

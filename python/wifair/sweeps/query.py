@@ -107,28 +107,46 @@ def scenarios_differ(
         return _prepared(store).execute(query, question.values).fetchone() is not None
 
 
-def name_of(name: str, known: Sequence[str], what: str) -> str:
+def name_of(name: str, known: Sequence[str], what: str, store: Store) -> str:
     """Find the column with a name, or the only one whose name ends or begins with it.
 
     Raises
     ------
     ValueError
-        If there is none, or more than one.
+        If there is none, or more than one; it names the tables of the store that have one.
     """
-    if name in known:
-        return name
-    ends = [other for other in known if other.endswith(f".{name}")]
-    near = ends or [other for other in known if other.startswith(name)]
+    near = _near(name, known)
     if len(near) == 1:
         return near[0]
     if near:
         raise ValueError(f"{what} `{name}` could be {' or '.join(near)}")
+    elsewhere = [(table, _near(name, _own(store, table))) for table in store.tables()]
+    places = [
+        f"--table {table} has {'it' if found == [name] else ', '.join(found[:MOST_SHOWN])}"
+        for table, found in elsewhere
+        if found
+    ]
+    if places:
+        raise ValueError(f"no {what} `{name}`, but {' and '.join(places)}")
     words = {word: other for other in known for word in (other.partition("_")[0], other.rpartition(".")[2], other)}
     close = get_close_matches(name, words, n=1, cutoff=0.75)
     if close:
         raise ValueError(f"no {what} `{name}`: did you mean `{words[close[0]]}`?")
     shown = ", ".join(known[:MOST_SHOWN]) + (", ..." if len(known) > MOST_SHOWN else "")
     raise ValueError(f"no {what} `{name}`: {f'there are {shown}' if known else 'there are none'}")
+
+
+def _near(name: str, known: Sequence[str]) -> list[str]:
+    """Find the columns that a name stands for."""
+    if name in known:
+        return [name]
+    ends = [other for other in known if other.endswith(f".{name}")]
+    return ends or [other for other in known if other.startswith(name)]
+
+
+def _own(store: Store, table: str) -> list[str]:
+    """List the columns that a table adds to labels and seed."""
+    return store.figures() if table == "runs" else [name for name in store.columns(table) if name != "run"]
 
 
 class Question(NamedTuple):
@@ -180,7 +198,7 @@ def ask(
         If a name is unknown.
     """
     labels = store.labels()
-    own = store.figures() if table == "runs" else [name for name in store.columns(table) if name != "run"]
+    own = _own(store, table)
     if not own and table != "runs":
         raise ValueError(f"table `{table}` was not kept in `{store.path}`")
     place = {name: f"r.{quoted(name)}" for name in (*PROVENANCE, *store.figures())}
@@ -189,14 +207,14 @@ def ask(
     place = {**{name: f"p.{quoted(name)}" for name in labels if name not in place}, **place}
     known = list(place)
     names = [*(name for name in labels if place[name][0] == "p"), "seed", *own] if columns is None else list(columns)
-    names = list(dict.fromkeys(name_of(name, known, "column") for name in names))
+    names = list(dict.fromkeys(name_of(name, known, "column", store) for name in names))
     test = "r.status = 'done'"
     values: list[object] = []
     if version is not None:
         test += " AND r.version = ?"
         values.append(version)
     for condition in where:
-        name = name_of(condition.name, known, "column")
+        name = name_of(condition.name, known, "column", store)
         short = tuple(value.lower()[:SHORT_HASH] for value in condition.values)
         part, given = (condition._replace(values=short) if name == "scenario" else condition).sql(place[name])
         test += f" AND {part}"

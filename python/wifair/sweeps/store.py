@@ -189,6 +189,10 @@ class Store:
         with self.reading():
             return schema.figures_of(self._db)
 
+    def tables(self) -> list[str]:
+        """List ``"runs"`` and the tables that were kept of any run."""
+        return ["runs", *(name for (name,) in self._select("SELECT DISTINCT name FROM kept ORDER BY name"))]
+
     def columns(self, table: str) -> list[str]:
         """List the columns of a table.
 
