@@ -81,6 +81,30 @@ def test_singular_forms_and_means_below_one() -> None:
     assert said(12_345.0)["lost ACKs"].startswith("The access point drops 12,345 TCP ACKs: ")
 
 
+def test_a_timeout_in_one_run_of_three_counts_in_that_run_only() -> None:
+    """By hand: up1 has 1 Mb/s where it has a timeout, and five rows without one have (4 + 4 + 5 + 5 + 5) / 5."""
+    results = run(example("hot-spot", duration="1 s", warm_up="0 s"), seeds=[1, 2, 3])
+    first = results.flows["name"] == "up1"
+    hit = first & (results.flows["seed"] == 1)
+    goodput = np.where(hit, 1e6, np.where(first, 4e6, 5e6))
+    windows = np.where(hit, 2.0, np.where(first, 8.0, 10.0))
+    flows = {**results.flows, "timeouts": 1.0 * hit, "goodput_bps": goodput, "cwnd_mean": windows}
+    kept = first | (results.flows["name"] == "up2")
+    changed: Any = SimpleNamespace(
+        cells=Columns({**results.cells, "ap_drops_ack": np.full(3, 9.0)}),
+        flows=Columns({name: column[kept] for name, column in flows.items()}),
+        stations=results.stations,
+        series=None,
+        scenario=results.scenario,
+    )
+    said = topics(explain(changed))
+    assert said["timeouts"] == (
+        "Retransmission timers expire 0.333 times per run: up1 0.333."
+        " A flow gets 1 Mb/s on average in runs in which it has timeouts, 4.6 Mb/s in the others."
+    )
+    assert "the mean window is 2 segments where timers expired, 9.2 where none did" in said["lost ACKs"]
+
+
 def test_another_queue_is_not_advised_without_queueing() -> None:
     results = run(Scenario.from_text((LESSONS / "hidden-node.toml").read_text()).with_(duration="20 s"), seeds=[1])
     assert float(results.cells["ap_queue_mean_packets"][0]) < 1

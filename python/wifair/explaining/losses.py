@@ -30,9 +30,9 @@ def dropped_acks(r: Records) -> Iterator[Finding]:
         " time. ACKs are cumulative, so a sender with a large window hardly notices"
     )
     figures = {"ap_drops_ack": dropped, "ap_queue_full_fraction": full}
-    windows, timeouts = r.flows["cwnd_mean"], r.flows["timeouts"]
+    windows = np.asarray(r.raw["cwnd_mean"], dtype=np.float64)
     known = np.isfinite(windows)  # flows of datagrams have none
-    windows, hit = windows[known], timeouts[known] > 0
+    windows, hit = windows[known], r.raw["timeouts"][known] > 0
     if hit.any() and not hit.all():
         text += (
             f"; one with a small window may lose all of them and waits for its timer: the mean window is"
@@ -107,13 +107,15 @@ def timeouts(r: Records) -> Iterator[Finding]:
     parts = [f"{r.flows.names[i]} {general(timeouts[i])}" for i in ranked[:FEW]]
     more = f", and {counted(len(ranked) - FEW, 'more flow')}" if len(ranked) > FEW else ""
     text = f"Retransmission timers expire {often(total)}{each_run(r)}: {', '.join(parts)}{more}."
-    goodput = r.flows["goodput_bps"]
-    hit = timeouts > 0
+    goodput = np.asarray(r.raw["goodput_bps"], dtype=np.float64)
+    known = np.isfinite(r.raw["timeouts"]) & np.isfinite(goodput)
+    goodput, hit = goodput[known], r.raw["timeouts"][known] > 0  # in each run: a flow may have timeouts in some only
     if hit.any() and not hit.all() and goodput[~hit].mean() > 1.1 * goodput[hit].mean():
-        text += (
-            f" Flows with timeouts get {rate(float(goodput[hit].mean()))} on average,"
-            f" those without {rate(float(goodput[~hit].mean()))}."
-        )
+        of, those = rate(float(goodput[hit].mean())), rate(float(goodput[~hit].mean()))
+        if r.runs == 1:
+            text += f" Flows with timeouts get {of} on average, those without {those}."
+        else:
+            text += f" A flow gets {of} on average in runs in which it has timeouts, {those} in the others."
     yield Finding("timeouts", text, {"timeouts": total})
 
 
