@@ -496,10 +496,12 @@ impl Sender {
         } else {
             // RFC 5681, section 3.2, step 2: data sent by limited transmit does not count.
             let flight = self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)));
-            // In recovery selective ACKs let new data be sent, so that more than the window is unacknowledged. Equation
-            // 4 is an upper bound, and a timeout does not undo the reduction of that recovery.
+            // In recovery, and with selective ACKs before it, ACKs that report data as arrived let new data be sent, so
+            // that more than the window is unacknowledged. Equation 4 is an upper bound, and a timeout does not undo
+            // the reduction of that recovery.
             let selective = matches!(self.options.recovery, Recovery::Sack | Recovery::Rack);
-            if selective { self.cwnd().min(flight) } else { flight }
+            let sends_on_arrivals = selective || self.phase == RecoveryPhase::Recovery;
+            if sends_on_arrivals { self.cwnd().min(flight) } else { flight }
         }
     }
 

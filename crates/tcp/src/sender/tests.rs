@@ -427,13 +427,17 @@ fn every_segment_sent_again_after_a_timeout_is_a_retransmission() {
 
 /// RFC 5681, section 4.3: the loss of a retransmission is a second indication of congestion, and lowers ssthresh twice.
 /// Segment 0 of ten and its retransmission are lost: 10 / 2, then 5 / 2. All others arrive and let new data be sent, so
-/// that more than ten segments are unacknowledged at the timeout.
+/// that more than ten segments are unacknowledged at the timeout. Without SACK too: each duplicate ACK inflates the
+/// window by a segment that has left the network (section 3.2, step 4).
 #[test]
 fn a_timeout_in_recovery_lowers_ssthresh_again() {
-    for settings in ["sack = true", "sack = true\nreduce_from = 'window'"] {
-        let mut sender = ten_in_flight(settings);
+    let without = |cc| format!("cc = '{cc}'\nreduce_from = 'flight'");
+    let selective = ["sack = true", "sack = true\nreduce_from = 'window'"].map(String::from);
+    for settings in selective.into_iter().chain(["newreno", "reno"].map(without)) {
+        let mut sender = ten_in_flight(&settings);
         for arrived in 2..22 {
-            answers(&mut sender, &[ack(0, &[(1, arrived)])]);
+            let blocks: &[_] = if settings.contains("sack") { &[(1, arrived)] } else { &[] };
+            answers(&mut sender, &[ack(0, blocks)]);
         }
         assert!(
             sender.ssthresh() == 5.0 && sender.nxt() > 10_000,
@@ -444,6 +448,18 @@ fn a_timeout_in_recovery_lowers_ssthresh_again() {
         sender.on_timer(sender.deadline());
         assert_eq!((sender.ssthresh(), sender.counts().timeouts), (2.5, 1), "{settings}");
     }
+}
+
+/// RFC 3168, section 6.1.2: one reduction for a window of data. The ACK of the first of ten segments is marked, with
+/// nine in flight. Segment 1 is lost, which is known before any of the nine is acknowledged: equation 4 gives 9 / 2
+/// again.
+#[test]
+fn a_loss_right_after_a_mark_does_not_lower_ssthresh_again() {
+    let mut sender = ten_in_flight("cc = 'newreno'\necn = true");
+    answers(&mut sender, &[Packet { flags: flag::ACK | flag::ECE, ..ack(1, &[]) }]);
+    assert_eq!(sender.ssthresh(), 4.5);
+    answers(&mut sender, &[ack(1, &[]); 3]);
+    assert_eq!((sender.ssthresh(), sender.counts().fast_retransmits), (4.5, 1));
 }
 
 /// RFC 6582, section 3.2, by hand. Segments 0 and 3 of ten are lost. The first two duplicate ACKs send 10 and 11
