@@ -29,6 +29,7 @@ SCENARIOS: dict[str, tuple[str, int | None, int, *tuple[str, ...]]] = {
     "aggregates": ("aggregates.toml", 1472, 25),
     "aggregates of TCP": ("aggregates-tcp.toml", 1460, 25),
     "downloads": ("aggregates-tcp.toml", 1460, 25, DOWN),
+    "uploads, GRO": ("aggregates-tcp.toml", 1460, 25, "tcp.gro=true"),
     "downloads, GRO": ("aggregates-tcp.toml", 1460, 25, DOWN, "tcp.gro=true"),
     "10 Gb/s": ("high_speed.toml", 1460, 10),
 }

@@ -91,17 +91,7 @@ impl Timers {
     /// Takes the head of the queue and returns its owner if its timer fires at `now`; the timer is then stopped.
     /// Returns `None` if the timer has been moved or stopped.
     pub fn pop(&mut self, now: Time) -> Option<usize> {
-        let head = self.next;
-        if head == NONE {
-            return None;
-        }
-        if self.run.front() == Some(&head) {
-            self.run.pop_front();
-        } else {
-            self.heap.pop();
-        }
-        let heap = self.heap.peek().map_or(NONE, |Reverse(entry)| *entry);
-        self.next = self.run.front().map_or(heap, |run| heap.min(*run));
+        let head = self.take_head()?;
         let owner = head as u32 as usize;
         let timer = &mut self.timers[owner];
         if timer.queued != time_of(head) {
@@ -117,6 +107,32 @@ impl Timers {
             self.enqueue(owner, deadline);
         }
         None
+    }
+
+    /// Stops the timer of `owner` if it is the one that [`Timers::next`] tells of, and returns its deadline.
+    pub fn stop_next(&mut self, owner: usize) -> Option<Time> {
+        let mut deadline = None;
+        while self.next != NONE && self.next as u32 as usize == owner {
+            self.take_head();
+            deadline.get_or_insert(std::mem::replace(&mut self.timers[owner], STOPPED).deadline);
+        }
+        deadline
+    }
+
+    /// Takes the head of the queue.
+    fn take_head(&mut self) -> Option<TimerEntry> {
+        let head = self.next;
+        if head == NONE {
+            return None;
+        }
+        if self.run.front() == Some(&head) {
+            self.run.pop_front();
+        } else {
+            self.heap.pop();
+        }
+        let heap = self.heap.peek().map_or(NONE, |Reverse(entry)| *entry);
+        self.next = self.run.front().map_or(heap, |run| heap.min(*run));
+        Some(head)
     }
 }
 
@@ -147,18 +163,27 @@ mod tests {
     }
 
     proptest! {
-        /// For any sequence of settings and stops, the timers that fire are those that a plain list of deadlines gives.
+        /// For any sequence of settings and stops, the timers that fire are those that a plain list of deadlines gives;
+        /// stopping the next one gives its deadline.
         #[test]
         fn timers_fire_at_their_last_deadline(
-            orders in prop::collection::vec((0_usize..5, prop::option::of(1_u64..40), 0_u64..10), 1..80),
+            orders in prop::collection::vec((0_usize..5, prop::option::of(1_u64..40), 0_u64..10, 0_usize..5), 1..80),
         ) {
             let mut timers = Timers::new(5);
             let mut deadlines = [Time::NEVER; 5];
             let mut now = Time::ZERO;
-            for (owner, after, wait) in orders {
+            for (owner, after, wait, other) in orders {
                 let deadline = after.map_or(Time::NEVER, |after| at(now.as_nanos() + after));
                 timers.set(owner, deadline);
                 deadlines[owner] = deadline;
+                if let Some(deadline) = timers.stop_next(other) {
+                    prop_assert_eq!(std::mem::replace(&mut deadlines[other], Time::NEVER), deadline);
+                    if wait > 4 {
+                        timers.set(other, deadline);
+                        deadlines[other] = deadline;
+                    }
+                }
+                prop_assert!(timers.next() <= deadlines.iter().copied().min().unwrap_or(Time::NEVER));
                 let until = at(now.as_nanos() + wait);
                 while timers.next() <= until {
                     now = timers.next();

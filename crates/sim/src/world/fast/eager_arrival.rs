@@ -20,7 +20,7 @@ use crate::world::fast::trains::send_released;
 use crate::world::flow::{Answer, Ends, Flow, receive};
 use crate::world::plan::{Hop, TransportPlan, WorkloadPlan, path_from};
 use crate::world::wired_link::{Departure, EagerArrival};
-use crate::world::{FIRST_CHANNEL, World};
+use crate::world::{FIRST_CHANNEL, TIMERS, World};
 
 /// Origin of all packets that enter a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -323,17 +323,20 @@ impl World {
             if place.eager_arrival() == EagerArrival::BeforeTimers && place.next() < self.now {
                 return place.look();
             }
-            let horizon = place.eager_arrival().horizon(self.horizon, &self.timers);
-            let Some(&(time, id)) = place.under_way().first().filter(|(time, _)| *time < horizon) else {
+            let Some(&(time, id)) = place.under_way().first().filter(|_| place.eager_arrival() != EagerArrival::Never)
+            else {
                 return place.look();
             };
             let Packet { flow, kind, .. } = self.packets[id];
-            let are_taken = match kind {
-                Kind::Data => self.segments_arrive_by_wire(link, flow, horizon),
-                Kind::Ack => self.acks_arrive_by_wire(link, flow, horizon),
-                _ => false,
-            };
-            if !are_taken {
+            if kind == Kind::Data && self.segments_arrive_by_wire(link, flow) {
+                continue;
+            }
+            let place = &mut self.links[link];
+            let horizon = place.eager_arrival().horizon(self.horizon, &self.timers);
+            if time >= horizon {
+                return place.look();
+            }
+            if kind != Kind::Ack || !self.acks_arrive_by_wire(link, flow, horizon) {
                 self.links[link].let_arrive(1);
                 self.arrive_eagerly(id, time);
             }
@@ -412,9 +415,9 @@ impl World {
         true
     }
 
-    /// Delivers segments of one connection that are next on a wired link and arrive before `horizon`, as far as they
-    /// may be processed now. Returns false if none is.
-    fn segments_arrive_by_wire(&mut self, link: usize, flow: u32, horizon: Time) -> bool {
+    /// Delivers segments of one connection that are next on a wired link, as far as they may be processed now; a timer
+    /// of their receiver may expire between them. Returns false if none is.
+    fn segments_arrive_by_wire(&mut self, link: usize, flow: u32) -> bool {
         let index = flow as usize;
         let connection = &mut self.connections[index];
         let (back, counters) = (connection.reverse, &mut connection.counters);
@@ -428,12 +431,34 @@ impl World {
         }
         let (packets, one_way) = (&mut self.packets, &mut self.flows[connection.flow as usize].one_way);
         let (mut is_noteworthy, mut count, mut first) = (false, 0, None);
+        let own = self.timers.stop_next(2 * index + 1);
+        let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
         for &(time, id) in wire.under_way() {
-            let packet = &mut packets[id];
+            let packet = &packets[id];
             let is_alike = (packet.flow, packet.kind) == (flow, Kind::Data);
-            if !is_alike || time >= horizon || time >= receiver.deadline() || first.is_some() {
+            if !is_alike || time >= horizon || first.is_some() {
                 break;
             }
+            let due = receiver.deadline();
+            if time >= due {
+                if time == due {
+                    break; // of what is due at one instant timers come first
+                }
+                receiver.on_timer(due);
+                self.events += 1;
+                if receiver.is_due() {
+                    let (ack, packet) = packets.add();
+                    counters.acks_sent += 1;
+                    first = receiver.write(due, packet).then_some(due);
+                    packet.hop = back;
+                    is_noteworthy |= line.send(due, Time::ZERO, Time::ZERO, ack, packets, &mut self.dropped)
+                        == Departure::Noteworthy;
+                    if first.is_some() {
+                        break;
+                    }
+                }
+            }
+            let packet = &mut packets[id];
             count += 1;
             let answer = receive(receiver, counters, one_way, time, Duration::ZERO, packet);
             if let Some(answer) = answer {
@@ -445,14 +470,15 @@ impl World {
                 packets.release(id);
             }
         }
-        if count == 0 {
+        let is_earlier = receiver.has_timer() && self.timers.set(2 * index + 1, receiver.deadline());
+        if is_earlier || own.is_some() {
+            self.next_events.set(TIMERS, self.timers.next());
+        }
+        if count == 0 && first.is_none() {
             return false;
         }
         wire.let_arrive(count);
         self.events += count as u64;
-        if receiver.has_timer() && self.timers.set(2 * index + 1, receiver.deadline()) {
-            self.update_next_timer();
-        }
         if is_noteworthy {
             self.update_link(answers);
         }
