@@ -253,6 +253,7 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"(flows\.)?tcp\.nagle", "cell", SHORT, []),
     # Timeouts, the spurious ones among them, and timeouts of flows that found a queue when they began.
     (r"(flows\.)?tcp\.f_rto", "modern", {"ap.queue.limit": "5 packets", "wlan.data_error": 0.3}, []),
+    (r"(flows\.)?tcp\.eifel", "modern", {"tcp.min_rto": "1 ms"}, []),
     (r"(flows\.)?tcp\.compound(-plus)?\.reset_base", "modern", {"flows.start_spread": "2 s"}, []),
     (r"(flows\.)?tcp\.gro", "categories", {}, [True]),
     (r"(flows\.)?tcp\.gro_flush_timeout", "downloads", {"tcp.gro": True}, []),

@@ -188,6 +188,8 @@ pub struct StackOptions {
     pub nagle: bool,
     /// Whether spurious timeouts are detected from the ACKs that follow (F-RTO, RFC 5682).
     pub f_rto: bool,
+    /// Whether spurious recoveries are detected by timestamps (Eifel, RFC 3522).
+    pub eifel: bool,
     /// The connection aborts when sent data stays unacknowledged for this long (RFC 5482); zero for never.
     pub user_timeout: Duration,
 }

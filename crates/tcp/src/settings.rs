@@ -216,6 +216,9 @@ table! {
         pub nagle: bool = false;
         /// Forward RTO recovery (F-RTO): the ACKs after a timeout tell whether it was spurious (RFC 5682).
         pub f_rto: bool = stack.is_modern(), by stack;
+        /// The Eifel algorithm: timestamps tell whether a recovery was needless, which is then undone (RFC 3522, RFC
+        /// 4015). Without timestamps it has no effect.
+        pub eifel: bool = true;
         /// The connection aborts when sent data stays unacknowledged for this long (RFC 5482); 0 s for never.
         pub user_timeout: Duration = Duration::ZERO;
     }
@@ -294,6 +297,7 @@ impl TcpSettings {
             track_use: self.track_use,
             nagle: self.nagle,
             f_rto: self.f_rto,
+            eifel: self.eifel,
             user_timeout: self.user_timeout,
         };
         let algorithm = Algorithm::new(&self.cc, Sender::start(&options, 0));

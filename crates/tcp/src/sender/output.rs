@@ -349,7 +349,8 @@ impl Sender {
         if self.sack1.is_none() && self.tcp_linux.is_none() {
             self.timed = 0; // ns-2's agents with SACK go on timing a new segment
         }
-        if self.options.timestamps && seq == self.una && self.retransmitted.is_none_or(|(first, _)| first != seq) {
+        let detects = self.options.eifel && self.options.timestamps;
+        if detects && seq == self.una && self.retransmitted.is_none_or(|(first, _)| first != seq) {
             self.retransmitted = Some((seq, clock(now)));
         }
     }

@@ -564,6 +564,20 @@ fn a_delay_is_told_from_a_loss_by_timestamps() {
     }
 }
 
+/// The same without the Eifel algorithm: the window stays reduced.
+#[test]
+fn without_eifel_a_delay_counts_as_a_loss() {
+    let mut pipe =
+        slow("stack = 'modern'\nf_rto = false\neifel = false\nmss = '1000 B'\nreceive_window = '12 packets'");
+    pipe.silence = (seconds(1), seconds(3));
+    pipe.sender.open(Time::ZERO);
+    pipe.sender.supply(300_000);
+    pipe.run(seconds(30));
+    let counts = pipe.sender.counts();
+    assert!(counts.timeouts >= 1 && counts.spurious == 0, "{counts:?}");
+    assert!(pipe.sender.ssthresh() < 12.0);
+}
+
 /// Ten segments arrive, and all their ACKs are lost. The ACK of the retransmission of the first, 100 ms after it,
 /// covers all ten: the RTT is 100 ms by the echo, and not the age of the other nine.
 #[test]
