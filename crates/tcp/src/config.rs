@@ -97,6 +97,9 @@ choice! {
     pub enum ReduceFrom {
         /// The amount in flight.
         Flight = "flight" from "RFC 5681, equation 4",
+        /// What may still be in the network: the amount in flight without what is known to have arrived or is
+        /// considered lost. After a timeout as with `flight`; ns-3 then counts retransmissions that have arrived.
+        Pipe = "pipe" from "ns-3.44",
         /// The congestion window, at most the receive window.
         Window = "window" from "ns-2.35; Linux",
     }

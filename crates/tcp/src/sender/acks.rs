@@ -310,7 +310,7 @@ impl Sender {
         let ack_summary = AckSummary { acked, delivered, in_flight, in_recovery, rate, ..AckSummary::default() };
         self.pass_ack(now, packet, &ack_summary);
         if packet.has(flag::ECE) {
-            self.on_echo();
+            self.on_echo(self.in_flight());
         }
         self.finish_without_fin();
     }
@@ -455,7 +455,7 @@ impl Sender {
             self.enter_recovery(now);
         }
         if packet.has(flag::ECE) {
-            self.on_echo();
+            self.on_echo(self.in_flight());
         }
     }
 
@@ -463,7 +463,7 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, now: Time) {
         self.counts.fast_retransmits += 1;
         if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
-            let base = self.reduction_base(self.options.recovery == Recovery::Tahoe);
+            let base = self.reduction_base(self.in_flight(), self.options.recovery == Recovery::Tahoe);
             self.update_cc(|cc| cc.on_loss(base));
         }
         self.recover = self.max;
@@ -489,28 +489,32 @@ impl Sender {
     }
 
     /// The value from which `ssthresh` is computed, in segments. ns-2 rounds `ssthresh` down if `slow_start` follows.
-    pub(super) fn reduction_base(&self, slow_start: bool) -> f64 {
-        if self.options.reduce_from == ReduceFrom::Window {
-            let window = self.cwnd().min(self.segments(self.rwnd));
-            if slow_start && self.options.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
-        } else {
-            // RFC 5681, section 3.2, step 2: data sent by limited transmit does not count.
-            let flight = self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)));
-            // In recovery, and with selective ACKs before it, ACKs that report data as arrived let new data be sent, so
-            // that more than the window is unacknowledged. Equation 4 is an upper bound, and a timeout does not undo
-            // the reduction of that recovery.
-            let selective = matches!(self.options.recovery, Recovery::Sack | Recovery::Rack);
-            let sends_on_arrivals = selective || self.phase == RecoveryPhase::Recovery;
-            if sends_on_arrivals { self.cwnd().min(flight) } else { flight }
+    pub(super) fn reduction_base(&self, in_flight: u64, slow_start: bool) -> f64 {
+        match self.options.reduce_from {
+            ReduceFrom::Window => {
+                let window = self.cwnd().min(self.segments(self.rwnd));
+                if slow_start && self.options.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
+            }
+            ReduceFrom::Pipe if !slow_start => self.segments(in_flight),
+            ReduceFrom::Pipe | ReduceFrom::Flight => {
+                // RFC 5681, section 3.2, step 2: data sent by limited transmit does not count.
+                let flight = self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)));
+                // In recovery, and with selective ACKs before it, ACKs that report data as arrived let new data be
+                // sent, so that more than the window is unacknowledged. Equation 4 is an upper bound, and a timeout
+                // does not undo the reduction of that recovery.
+                let selective = matches!(self.options.recovery, Recovery::Sack | Recovery::Rack);
+                let sends_on_arrivals = selective || self.phase == RecoveryPhase::Recovery;
+                if sends_on_arrivals { self.cwnd().min(flight) } else { flight }
+            }
         }
     }
 
     /// Responds to an ECN echo (RFC 3168, section 6.1.2).
     #[inline(never)]
-    pub(super) fn on_echo(&mut self) -> bool {
+    pub(super) fn on_echo(&mut self, in_flight: u64) -> bool {
         let cuts = self.options.ecn && self.una > self.ecn_recover && self.phase == RecoveryPhase::Open;
         if cuts {
-            let base = self.reduction_base(false);
+            let base = self.reduction_base(in_flight, false);
             self.update_cc(|cc| cc.on_ecn(base));
             self.ecn_recover = self.max;
             self.cwr = true;

@@ -516,7 +516,7 @@ impl Sender {
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
             if self.timed_out != Some(self.una) || self.options.ns2_recovery {
-                let base = self.reduction_base(true);
+                let base = self.reduction_base(self.in_flight(), true);
                 self.update_cc(|cc| cc.on_rto(base));
             }
             let fresh = self.phase == RecoveryPhase::Open || self.timed_out == Some(self.una);

@@ -162,7 +162,7 @@ impl Sender {
         // Linux reduces the window gradually after a congestion mark too, and does not grow it on the ACK that echoes
         // the mark.
         let steps = self.options.prr && !self.cc.rules_recovery();
-        if steps && packet.has(flag::ECE) && self.on_echo() {
+        if steps && packet.has(flag::ECE) && self.on_echo(s.scoreboard.in_flight()) {
             self.refresh();
             self.reducing = true;
             s.prr = Prr::new((self.max - self.una + delivery.bytes).saturating_sub(s.scoreboard.sacked()), self.window);
@@ -190,7 +190,7 @@ impl Sender {
             s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), safe, self.mss);
         }
         if packet.has(flag::ECE) && !steps {
-            self.on_echo();
+            self.on_echo(s.scoreboard.in_flight());
         }
         if acked > 0 {
             self.restart_timer(now, true);
@@ -254,7 +254,7 @@ impl Sender {
     /// Enters recovery (RFC 6675, section 5, step 4); the ACK that reports the loss delivered `delivered` bytes.
     fn enter_recovery_selective(&mut self, now: Time, s: &mut Selective, delivered: u64) {
         self.counts.fast_retransmits += 1;
-        let base = self.reduction_base(false);
+        let base = self.reduction_base(s.scoreboard.in_flight(), false);
         self.update_cc(|cc| cc.on_loss(base));
         self.phase = RecoveryPhase::Recovery;
         self.reducing = false;
@@ -312,7 +312,7 @@ impl Sender {
         } else if packet.ack > s.probe_end && s.probe_again {
             // The probe repaired a loss.
             s.probe_end = 0;
-            let base = self.reduction_base(false);
+            let base = self.reduction_base(s.scoreboard.in_flight(), false);
             self.update_cc(|cc| {
                 cc.on_loss(base);
                 cc.on_recovery_exit(f64::INFINITY);

@@ -201,7 +201,7 @@ impl Sender {
         }
         self.tcp_linux = Some(s);
         if packet.has(flag::ECE) {
-            self.on_echo();
+            self.on_echo(self.in_flight());
         }
         self.finish_without_fin();
     }

@@ -320,3 +320,17 @@ fn a_probe_waits_for_the_link() {
     assert_eq!(sender.poll(now).map(|probe| (probe.seq, probe.payload)), Some((10_000, 1)));
     assert!(sender.poll(now).is_none());
 }
+
+/// Segments 0 to 3 of ten are lost, 4 to 6 arrive. The first two ACKs let 10 and 11 leave; with the third, 12 segments
+/// are unacknowledged, of which three have arrived and four are lost: the pipe is 5. ns-3 halves that
+/// (`TcpSocketBase::EnterRecovery`), RFC 6675 FlightSize, which is at most the window here.
+#[test]
+fn a_loss_halves_what_the_setting_says() {
+    for (base, ssthresh) in [("flight", 5.0), ("pipe", 2.5), ("window", 5.0)] {
+        let mut sender = ten_in_flight(&format!("sack = true\nreduce_from = '{base}'"));
+        for arrived in 5..8 {
+            answers(&mut sender, &[ack(0, &[(4, arrived)])]);
+        }
+        assert_eq!(sender.ssthresh(), ssthresh, "{base}");
+    }
+}
