@@ -436,14 +436,11 @@ impl World {
         for &(time, id) in wire.under_way() {
             let packet = &packets[id];
             let is_alike = (packet.flow, packet.kind) == (flow, Kind::Data);
-            if !is_alike || time >= horizon || first.is_some() {
+            if !is_alike || time >= horizon {
                 break;
             }
-            let due = receiver.deadline();
-            if time >= due {
-                if time == due {
-                    break; // of what is due at one instant timers come first
-                }
+            let mut due = receiver.deadline();
+            while due < time && first.is_none() {
                 receiver.on_timer(due);
                 self.events += 1;
                 if receiver.is_due() {
@@ -453,10 +450,12 @@ impl World {
                     packet.hop = back;
                     is_noteworthy |= line.send(due, Time::ZERO, Time::ZERO, ack, packets, &mut self.dropped)
                         == Departure::Noteworthy;
-                    if first.is_some() {
-                        break;
-                    }
                 }
+                due = receiver.deadline();
+            }
+            // Of what is due at one instant timers come first.
+            if due == time || first.is_some() {
+                break;
             }
             let packet = &mut packets[id];
             count += 1;
