@@ -53,13 +53,14 @@ def scenario(row: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-# TCP of ns-3 3.44 as set there: neither RACK, tail loss probes, F-RTO nor quick ACKs, a minimum RTO of 1 s, buffers of
-# 4 MiB.
+# TCP of ns-3 3.44 as set there: neither RACK, tail loss probes, F-RTO, Eifel nor quick ACKs, a minimum RTO of 1 s,
+# buffers of 4 MiB.
 NS3_TCP = [
     'tcp.stack = "modern"',
     'tcp.mss = "1460 B"',
     'tcp.recovery = "sack"',
     "tcp.f_rto = false",
+    "tcp.eifel = false",
     'tcp.min_rto = "1 s"',
     "tcp.min_rto_on_variance = false",
     'tcp.ack_delay = "200 ms"',
@@ -68,7 +69,7 @@ NS3_TCP = [
 ]
 
 # ns-3's CUBIC has a HyStart of its own, windows of whole segments with the steps of Linux, and a plateau that survives
-# timeouts; its NewReno is that of RFC 5681, with one segment for each ACK.
+# timeouts; its NewReno is that of RFC 5681, with one segment for each ACK, but halves what may still be in the network.
 NS3_CONTROL = {
     "Cubic": [
         'tcp.cc = "cubic"',
@@ -76,7 +77,7 @@ NS3_CONTROL = {
         "tcp.cubic.whole_segments = true",
         "tcp.cubic.keep_plateau = true",
     ],
-    "NewReno": ['tcp.cc = "newreno"', 'tcp.growth = "one-segment"', 'tcp.reduce_from = "flight"'],
+    "NewReno": ['tcp.cc = "newreno"', 'tcp.growth = "one-segment"', 'tcp.reduce_from = "pipe"'],
 }
 
 
@@ -296,12 +297,13 @@ def one_tcp(row: Mapping[str, str], references: Mapping[str, list[dict[str, str]
 
     def measure(results: wifair.Results) -> Iterable[Comparison]:
         def theirs(column: str) -> dict[str, list[float]]:
-            return {source: values(runs, column) for source, runs in references.items() if runs[0][column]}
+            return {source: values(runs, column) for source, runs in references.items() if runs[0].get(column)}
 
         yield Comparison("goodput [Mb/s]", goodput(results), theirs("goodput_mbps"), mean, 0.05)
         ours = np.asarray(results.cells["jain_index"], dtype=float)
         yield Comparison("Jain", ours, theirs("jain"), test, NARROW)
-        if rtts := theirs("rtt_ms"):
+        # Counted as here, where that was recorded.
+        if rtts := theirs("rtt_all_ms") or theirs("rtt_ms"):
             each = np.asarray(results.flows["rtt_mean_s"], dtype=float).reshape(len(results.seeds), -1)
             average = np.nanmean(each, axis=1)  # a flow that never got through has none
             yield Comparison("RTT [ms]", average * 1e3, rtts, mean, 0.10)

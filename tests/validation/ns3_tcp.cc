@@ -20,6 +20,8 @@
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
 #include "ns3/propagation-module.h"
+#include "ns3/tcp-option-sack.h"
+#include "ns3/timestamp-tag.h"
 #include "ns3/traffic-control-module.h"
 #include "ns3/wifi-module.h"
 
@@ -27,36 +29,99 @@ using namespace ns3;
 
 namespace {
 
+double warm;
+
+struct Mean {
+    double sum = 0;
+    uint64_t count = 0;
+
+    void add(Time rtt) {
+        if (Simulator::Now().GetSeconds() >= warm) {
+            sum += rtt.GetSeconds() * 1e3;
+            ++count;
+        }
+    }
+
+    double mean() const { return count > 0 ? sum / static_cast<double>(count) : 0; }
+};
+
+struct Segment {
+    Time sent;
+    bool again = false;    // sent more than once
+    bool arrived = false;  // by selective ACKs
+};
+
 struct Flow {
     Ptr<BulkSendApplication> source;
     Ptr<PacketSink> sink;
     uint64_t before = 0;
-    std::map<SequenceNumber32, Time> sent;  // segments in flight; no time if it was sent again
-    double rttSum = 0;
-    uint64_t rtts = 0;
+    std::map<SequenceNumber32, Segment> unacknowledged;
+    SequenceNumber32 lastAck{1};  // by the receiver
+    Time recent;                  // when the segment left whose timestamp it would echo (RFC 7323, section 4.3)
+    Mean advancing, all;
 };
-
-double warm;
 
 void onTx(Flow* flow, Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
     if (packet->GetSize() > 0) {
-        const auto [segment, isNew] = flow->sent.emplace(header.GetSequenceNumber(), Simulator::Now());
-        if (!isNew) {
-            segment->second = Time();
-        }
+        const auto [segment, isNew] = flow->unacknowledged.emplace(header.GetSequenceNumber(), Segment());
+        segment->second.sent = Simulator::Now();
+        segment->second.again |= !isNew;
+        packet->AddPacketTag(TimestampTag(Simulator::Now()));
     }
 }
 
-// Each ACK of new data is an RTT sample, unless its first segment was sent again. The trace source LastRTT reports
-// samples that differ from the one before only, and segments that leave as ACKs arrive have equal ones.
-void onRx(Flow* flow, Ptr<const Packet>, const TcpHeader& header, Ptr<const TcpSocketBase>) {
-    const auto first = flow->sent.begin(), end = flow->sent.lower_bound(header.GetAckNumber());
-    if (first != end) {
-        if (!first->second.IsZero() && Simulator::Now().GetSeconds() >= warm) {
-            flow->rttSum += (Simulator::Now() - first->second).GetSeconds() * 1e3;
-            ++flow->rtts;
+void onReceiverRx(Flow* flow, Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
+    TimestampTag sent;
+    if (packet->PeekPacketTag(sent) && header.GetSequenceNumber() <= flow->lastAck) {
+        flow->recent = Max(flow->recent, sent.GetTimestamp());
+    }
+}
+
+void onReceiverTx(Flow* flow, Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
+    flow->lastAck = header.GetAckNumber();
+    packet->AddPacketTag(TimestampTag(flow->recent));
+}
+
+// `advancing` is the mean over ns-3's own samples: of each ACK of new data, unless its first segment was sent again.
+// The trace source LastRTT reports those that differ from the one before only, and segments that leave as ACKs arrive
+// have equal ones. `all` is the mean over wifair's: of each ACK that reports segments sent once, in SACK blocks too,
+// from when the last of them left; where the ACK covers a segment sent again, from when the segment left whose
+// timestamp it would echo.
+void onRx(Flow* flow, Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
+    const auto now = Simulator::Now();
+    auto& segments = flow->unacknowledged;
+    Time last;
+    const auto arrives = [&last](Segment& segment) {
+        if (!segment.arrived && !segment.again) {
+            last = Max(last, segment.sent);
         }
-        flow->sent.erase(first, end);
+        segment.arrived = true;
+    };
+    if (header.HasOption(TcpOption::SACK)) {
+        const auto option = DynamicCast<const TcpOptionSack>(header.GetOption(TcpOption::SACK));
+        for (const auto& [from, to] : option->GetSackList()) {
+            const auto end = segments.lower_bound(to);
+            for (auto segment = segments.lower_bound(from); segment != end; ++segment) {
+                arrives(segment->second);
+            }
+        }
+    }
+    const auto first = segments.begin(), end = segments.lower_bound(header.GetAckNumber());
+    const bool advances = first != end;
+    if (advances && !first->second.again) {
+        flow->advancing.add(now - first->second.sent);
+    }
+    bool repaired = false;
+    for (auto segment = first; segment != end; ++segment) {
+        repaired |= segment->second.again;
+        arrives(segment->second);
+    }
+    segments.erase(first, end);
+    TimestampTag echo;
+    if (!last.IsZero() && !repaired) {
+        flow->all.add(now - last);
+    } else if (advances && packet->PeekPacketTag(echo) && !echo.GetTimestamp().IsZero()) {
+        flow->all.add(now - echo.GetTimestamp());
     }
 }
 
@@ -64,6 +129,17 @@ void watch(Flow* flow) {
     const auto socket = flow->source->GetSocket();
     socket->TraceConnectWithoutContext("Tx", MakeBoundCallback(&onTx, flow));
     socket->TraceConnectWithoutContext("Rx", MakeBoundCallback(&onRx, flow));
+}
+
+void watchReceiver(Flow* flow) {
+    const auto sockets = flow->sink->GetAcceptedSockets();
+    for (const auto& socket : sockets) {
+        socket->TraceConnectWithoutContext("Tx", MakeBoundCallback(&onReceiverTx, flow));
+        socket->TraceConnectWithoutContext("Rx", MakeBoundCallback(&onReceiverRx, flow));
+    }
+    if (sockets.empty()) {
+        Simulator::Schedule(MilliSeconds(10), &watchReceiver, flow);
+    }
 }
 
 void configure(const std::string& tcp, const std::string& queue, bool timestamps) {
@@ -153,6 +229,7 @@ int main(int argc, char** argv) {
         installed.Start(Seconds(1 + start->GetValue(0, 0.5)));
         flows[i].source = installed.Get(0)->GetObject<BulkSendApplication>();
         Simulator::Schedule(Seconds(1.6), &watch, &flows[i]);
+        Simulator::Schedule(Seconds(1.6), &watchReceiver, &flows[i]);
     }
     Simulator::Schedule(Seconds(warm), [&flows] {
         for (auto& flow : flows) {
@@ -162,21 +239,21 @@ int main(int argc, char** argv) {
     Simulator::Stop(Seconds(end));
     Simulator::Run();
 
-    double sum = 0, squares = 0, rtt = 0;
-    uint32_t measured = 0;
+    double sum = 0, squares = 0;
+    Mean advancing, all;  // of the flows that have one
     for (const auto& flow : flows) {
         const double goodput = 8e-6 * static_cast<double>(flow.sink->GetTotalRx() - flow.before) / (end - warm);
         sum += goodput;
         squares += goodput * goodput;
-        if (flow.rtts > 0) {
-            rtt += flow.rttSum / static_cast<double>(flow.rtts);
-            ++measured;
-        }
+        advancing.sum += flow.advancing.mean();
+        advancing.count += flow.advancing.count > 0;
+        all.sum += flow.all.mean();
+        all.count += flow.all.count > 0;
     }
     std::cout << argv[1];
     for (int i = 2; i < argc; ++i) {
         std::cout << ',' << argv[i];
     }
     std::cout << ',' << sum << ',' << sum * sum / (squares * static_cast<double>(flows.size())) << ','
-              << (measured > 0 ? rtt / measured : 0) << '\n';
+              << advancing.mean() << ',' << all.mean() << '\n';
 }

@@ -13,15 +13,6 @@ SIGNAL_B = (
     "ns-3's PPDUs of 802.11ac lack the 4 us of VHT-SIG-B. With them (`VhtPhy::GetTrainingDuration` 4 us longer) six "
     "runs of ns-3 have 0.187, between 0.179 and 0.197, and 59.0 Mb/s"
 )
-
-NEWRENO = (
-    "ns-3's mean leaves out segments that selective ACKs report; in recovery, while the queues are full, most "
-    "are. With them the first six runs of ns-3 with uploads have 662 ms instead of 525, and the first four with "
-    "both directions 510 instead of 475. Besides, in four of ten runs with uploads a second timeout of a segment "
-    "sets a flow's threshold to 2 segments (RFC 5681, section 3.1, keeps it), and the flow recovers for up to six"
-    " seconds: if only the first timeout reduces it, the third run has 602 ms instead of 457. With both "
-    "directions that changes little (494 instead of 492 in three runs), and 17 % are not explained"
-)
 TCP_LABELS = ("standard", "TCP", "direction", "n", "queue", "timestamps")
 TCP = {
     "802.11ax Cubic down 1 100 no": (
@@ -33,8 +24,6 @@ TCP = {
         "ten runs of `ns3_tcp.cc` with timestamps have 564 ms, between 456 and 786; the recorded ones count a sample "
         "only if it differs from the one before",
     ),
-    "802.11n NewReno mix 4 1000 no": ("RTT [ms]", NEWRENO),
-    "802.11n NewReno up 4 1000 no": ("RTT [ms]", NEWRENO),
 }
 """Rows of TCP over 802.11n and ax that differ from ns-3, by their labels: the quantity that does, and the reason. All
 others must agree."""
