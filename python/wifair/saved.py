@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 import tomllib
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wifair import _core
 from wifair.columns import Columns, plain_text
 from wifair.errors import ResultsError
 from wifair.output import PROVENANCE
@@ -32,7 +34,7 @@ class SavedResults:
     Attributes
     ----------
     scenario : namespace
-        ``name``, ``hash``, ``duration_s``, ``summary``, ``text`` and ``resolved`` of what was run.
+        ``name``, ``hash``, ``duration_s``, ``warm_up_s``, ``summary``, ``text`` and ``resolved`` of what was run.
     seeds : tuple of int
         Seeds of the runs.
     version : str
@@ -60,6 +62,7 @@ class SavedResults:
                 name=str(scenario["name"]),
                 hash=str(scenario["hash"]),
                 duration_s=float(scenario["duration_s"]),
+                warm_up_s=_warm_up_s(resolved),
                 summary=scenario.get("summary") or f"{_standard(resolved)}{float(scenario['duration_s']):g} s",
                 text=(folder / "scenario.toml").read_text(encoding="utf-8"),
                 resolved=resolved,
@@ -123,6 +126,13 @@ def _provenance(folder: Path) -> dict[str, Any]:
 def _standard(resolved: str) -> str:
     wlan = tomllib.loads(resolved).get("wlan")
     return f"{wlan['standard']}, " if wlan else ""
+
+
+def _warm_up_s(resolved: str) -> float:
+    try:
+        return float(_core.time_of_run("warm_up", str(tomllib.loads(resolved).get("warm_up", "0 s")))) / 1e9
+    except ValueError:  # a measurement's plan is JSON
+        return math.nan
 
 
 def _table(folder: Path, name: str, about: dict[str, str], texts: Sequence[str] | None) -> Columns:

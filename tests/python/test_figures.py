@@ -331,6 +331,16 @@ def test_no_flow_is_an_error() -> None:
         draw(Nothing())  # type: ignore[arg-type]
 
 
+def test_a_window_is_drawn_from_the_start_of_its_flow_on() -> None:
+    """The line was at the initial window from 0 s on."""
+    late = wifair.Scenario.from_text(SCENARIO.replace('direction = "down"', 'direction = "down"\nstart = "7.05 s"'))
+    axes = draw(wifair.run(late, seeds=[1], series="100 ms")).axes
+    (windows,) = [one for one in axes if one.get_ylabel() == "cwnd [segments]"]
+    begins = {line.get_label().partition(",")[0]: float(line.get_xdata()[0]) for line in windows.get_lines()}
+    assert begins["up"] == 0.1
+    assert begins["down"] in (7.1, 7.2)  # a round trip takes 10 ms and what waits at the access point
+
+
 def test_flows_without_a_window_are_not_in_the_legend_of_windows() -> None:
     """A call and a video were."""
     scenario = wifair.Scenario.from_file(wifair_gallery("four-categories")).with_(duration="4 s")

@@ -111,7 +111,14 @@ class ImportedResults(SavedResults):
         digest = hashlib.sha256("\0".join(sources.values()).encode("utf-8", "surrogateescape")).hexdigest()
         note = f"# Imported from {program}: {', '.join(sources)}.\n"
         self.scenario = SimpleNamespace(
-            name=name, hash=digest, duration_s=duration_s, summary=summary, text=note, resolved=note, overrides=()
+            name=name,
+            hash=digest,
+            duration_s=duration_s,
+            warm_up_s=0.0,
+            summary=summary,
+            text=note,
+            resolved=note,
+            overrides=(),
         )
         numbered = list(zip(self.seeds, repetitions))
         flows = [(seed, flow) for seed, one in numbered for flow in one.flows]

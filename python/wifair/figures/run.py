@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair import _core, metrics
+from wifair import metrics
 from wifair.figures.heat import MOST_NAMED, coarser, colour_scale, heat_map, name_rows
 from wifair.figures.labels import quantity
 from wifair.figures.style import (
@@ -87,7 +85,7 @@ class _Run:
         """Whether each flow starves in the run that is drawn over time."""
         look.check_labels([*self.names, "goodput_bps", "time_s", "cwnd", "srtt_s", "ap_queue_packets"])
         self.series = None if results.series is None else results.series.where(seed=results.seeds[0])
-        self.warm_up_s = _warm_up_s(results.scenario.resolved)
+        self.warm_up_s = results.scenario.warm_up_s
         self.narrow = (look.width_in or TWO_COLUMNS) < NARROW_IN
         self.unit = quantity("goodput_bps", float(self.goodput.max()))
 
@@ -260,7 +258,9 @@ class _Run:
             label = self.look.label(name) + ("" if len(self.names) == 1 else f", {share}")
             colour = STARVED if self.starved_here[flow] and number > 0 else COLOURS[(0, 2, 4, 5)[number]]
             dashes = ("-", "-", "--", ":")[number]
-            axes.plot(one["time_s"], one["cwnd"], linewidth=0.9, label=label, color=colour, linestyle=dashes)
+            began = _first_in_use(one)
+            times, windows = one["time_s"][began:], one["cwnd"][began:]
+            axes.plot(times, windows, linewidth=0.9, label=label, color=colour, linestyle=dashes)
         axes.set_ylabel(self.look.label("cwnd", "cwnd [segments]"))
         _from_zero(axes, logy=False)
         _legend_beside(axes, legend, "cwnd of")
@@ -324,12 +324,14 @@ def _bins(series: Columns, names: list[str]) -> tuple[NDArray[np.float64], NDArr
     return coarser(edges, values)
 
 
-def _warm_up_s(resolved: str) -> float:
-    text = str(tomllib.loads(resolved).get("warm_up", "0 s"))
-    try:
-        return float(_core.time_of_run("warm_up", text)) / 1e9
-    except ValueError:
-        return math.nan
+def _first_in_use(series: Columns) -> int:
+    """Find the sample from which on a window is in use.
+
+    Before a flow starts its window is the initial one, and it has measured no round trip.
+    """
+    windows = series["cwnd"]
+    used = (series["srtt_s"] > 0) | ((windows != windows[:1]) & np.isfinite(windows))
+    return int(np.argmax(used))
 
 
 def _from_zero(axes: Any, *, logy: bool) -> None:

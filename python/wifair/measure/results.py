@@ -89,6 +89,7 @@ def _as_scenario(plan: Plan, case: PlanCase, outcomes: list[Any]) -> SimpleNames
         name=case.name,
         hash=plan.hash,
         duration_s=float(np.mean([o["measured_s"] for o in outcomes])) if outcomes else math.nan,
+        warm_up_s=0.0,
         overrides=(),
         text=plan.text,
         resolved=plan.resolved,
