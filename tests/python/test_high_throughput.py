@@ -142,6 +142,9 @@ def test_dscp_chooses_the_category() -> None:
     place = list(stations["name"]).index("sta")
     assert stations["air_voice_s"][place] > 0.0
     assert stations["air_best_effort_s"][place] == 0.0
+    ap = list(stations["name"]).index("ap")
+    assert stations["air_to_voice_s"][ap] == stations["air_to_station_s"][ap] > stations["air_voice_s"][place]
+    assert stations["air_to_best_effort_s"][ap] == stations["air_to_voice_s"][place] == 0.0
 
 
 GRO = """

@@ -453,9 +453,10 @@ impl Channel {
         }
     }
 
-    /// Air time of the exchanges in which others sent to each station.
+    /// Air time of the exchanges in which others sent to each station, by category; without categories the first has
+    /// all.
     #[must_use]
-    pub fn air_to(&self) -> Vec<Duration> {
+    pub fn air_to(&self) -> Vec<[Duration; 4]> {
         each!(self, channel => channel.air_to())
     }
 

@@ -303,9 +303,10 @@ impl Edcafs {
         &self.counters
     }
 
-    /// Air time of the exchanges in which others sent to each station.
+    /// Air time of the exchanges in which others sent to each station, by category; without categories the first has
+    /// all.
     #[must_use]
-    pub fn air_to(&self) -> Vec<Duration> {
+    pub fn air_to(&self) -> Vec<[Duration; 4]> {
         self.air_to.so_far(self.counters.iter())
     }
 

@@ -316,7 +316,8 @@ impl Edcafs {
         let Edcaf { station, ref ppdu, .. } = self.contenders[sender];
         let counters = &mut self.counters[station];
         counters.attempts += 1;
-        self.air_to.turn(station, ppdu.to, || counters.air());
+        let category = (sender - station * self.categories) as u32;
+        self.air_to.turn(station, ppdu.to, category, || counters.air());
     }
 
     /// Forms the PPDU of `sender`.

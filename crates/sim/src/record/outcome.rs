@@ -300,6 +300,14 @@ row! {
 
 row! {
     /// One session of a flow.
+        /// The part of `air_to_station_s` in exchanges of access category voice [s] (802.11n and later).
+        pub air_to_voice_s: f64,
+        /// The same for video [s].
+        pub air_to_video_s: f64,
+        /// The same for best effort [s].
+        pub air_to_best_effort_s: f64,
+        /// The same for background [s].
+        pub air_to_background_s: f64,
     pub struct SessionOutcome {
         /// Name of the flow.
         pub flow: String,

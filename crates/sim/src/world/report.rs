@@ -357,12 +357,13 @@ fn stations(labels: &Labels, counts: &[Vec<StationCounts>]) -> Vec<StationOutcom
 
 #[allow(clippy::cast_precision_loss)]
 fn station(name: String, counts: &StationCounts) -> StationOutcome {
-    let StationCounts { mac, air_to, categories, widths, held_back, queue } = counts;
+    let StationCounts { mac, air_to, air_to_by_category, categories, widths, held_back, queue } = counts;
     let sum = |part: fn(&CategoryCounters) -> u64| categories.iter().map(part).sum::<u64>();
     let air = |category: AccessCategory| categories[category.index()].data_air.nearest_secs();
     let [mhz20, mhz40, mhz80, mhz160, mhz320] = widths;
     StationOutcome {
         name,
+    let to_it = |category: AccessCategory| air_to_by_category[category.index()].nearest_secs();
         attempts: mac.attempts,
         delivered: mac.delivered,
         collisions: mac.collisions,
@@ -400,3 +401,7 @@ fn station(name: String, counts: &StationCounts) -> StationOutcome {
         held_back_by_secondary: *held_back,
     }
 }
+        air_to_voice_s: to_it(AccessCategory::Vo),
+        air_to_video_s: to_it(AccessCategory::Vi),
+        air_to_best_effort_s: to_it(AccessCategory::Be),
+        air_to_background_s: to_it(AccessCategory::Bk),

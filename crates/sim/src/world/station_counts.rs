@@ -32,6 +32,8 @@ counters! {
         pub(super) mac: Counters,
         /// Air time of the exchanges in which others sent to it.
         pub(super) air_to: Duration,
+        /// The same by category; zero without four access categories.
+        pub(super) air_to_by_category: [Duration; 4],
         /// Zero without four access categories.
         pub(super) categories: [CategoryCounters; 4],
         /// What it sent by width: from 802.11n on, and on overlapping channels.
@@ -80,7 +82,8 @@ impl World {
     pub(super) fn station_counts(&self) -> Vec<Vec<StationCounts>> {
         let of_channel = |(channel, drops): (&Channel, &Vec<QueueCounts>)| {
             let (categories, channels) = (channel.category_counters(), channel.channel_counters());
-            let of_station = |(((number, mac), air_to), drops): (((u32, Counters), Duration), &QueueCounts)| {
+            let has_categories = !categories.is_empty();
+            let of_station = |(((number, mac), air_to), drops): (((u32, Counters), [Duration; 4]), &QueueCounts)| {
                 let categories = categories.get(number as usize).copied().unwrap_or_default();
                 let mut widths = categories.iter().fold(Default::default(), |sum, own| own.widths.plus(&sum));
                 let on_channel = channels.get(number as usize);
@@ -90,7 +93,8 @@ impl World {
                 }
                 StationCounts {
                     mac,
-                    air_to,
+                    air_to: air_to.iter().fold(Duration::ZERO, |sum, part| sum + *part),
+                    air_to_by_category: if has_categories { air_to } else { Default::default() },
                     categories,
                     widths,
                     held_back: on_channel.map_or(0, |counters| counters.held_back),

@@ -203,7 +203,7 @@ impl GeneralChannel {
 
     /// See [`Edcafs::air_to`].
     #[must_use]
-    pub fn air_to(&self) -> Vec<Duration> {
+    pub fn air_to(&self) -> Vec<[Duration; 4]> {
         self.edcafs.air_to()
     }
 

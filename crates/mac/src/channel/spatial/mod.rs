@@ -455,9 +455,10 @@ impl SpatialChannel {
         self.edcafs().map_or(&self.counters, |edcafs| edcafs.all_counters())
     }
 
-    /// Air time of the exchanges in which others sent to each station.
+    /// Air time of the exchanges in which others sent to each station, by category; without categories the first has
+    /// all.
     #[must_use]
-    pub fn air_to(&self) -> Vec<Duration> {
+    pub fn air_to(&self) -> Vec<[Duration; 4]> {
         self.edcafs().map_or_else(|| self.air_to.so_far(self.counters.iter()), |edcafs| edcafs.air_to())
     }
 

@@ -210,7 +210,8 @@ impl Edcafs {
         frame.attempts = frame.attempts.saturating_add(1);
         let own = &mut self.counters[*station];
         own.attempts += 1;
-        self.air_to.turn(*station, frame.to, || own.air());
+        let category = (sender - *station * self.categories) as u32;
+        self.air_to.turn(*station, frame.to, category, || own.air());
         Some(frame.airs.data)
     }
 

@@ -188,7 +188,7 @@ pub enum Seen {
     GivenUp(Time, u32, PacketId),
     Dropped(Time, PacketId, Cause),
     /// Of each station its counters, and the air time of exchanges to it.
-    State(Time, Vec<(Counters, Duration)>, AirTime, Vec<(Option<PacketId>, usize)>),
+    State(Time, Vec<(Counters, [Duration; 4])>, AirTime, Vec<(Option<PacketId>, usize)>),
     Frame(ComparedFrame),
     Backoff(BackoffRecord),
 }
@@ -241,7 +241,9 @@ macro_rules! run {
                 let counters: Vec<_> =
                     (0..scenario.stations).map(|s| *channel.counters(s)).zip(channel.air_to()).collect();
                 if scenario.broadcast_share == 0.0 {
-                    let sum = counters.iter().fold([Duration::ZERO; 2], |[by, to], own| [by + own.0.air(), to + own.1]);
+                    let sum = counters.iter().fold([Duration::ZERO; 2], |[by, to], own| {
+                        [by + own.0.air(), own.1.iter().fold(to, |sum, part| sum + *part)]
+                    });
                     assert_eq!(sum[0], sum[1], "air time by senders is air time to receivers");
                 }
                 let air = channel.air_time(now);
@@ -389,6 +391,23 @@ pub fn with_errors_as_data(mut seen: Vec<Seen>) -> Vec<Seen> {
     for seen in &mut seen {
         if let Seen::State(_, _, air, _) = seen {
             air.data += std::mem::take(&mut air.error);
+        }
+    }
+    seen
+}
+
+/// Counts the air time to stations in one category: stations of DCF have no other.
+pub fn with_one_category(mut seen: Vec<Seen>) -> Vec<Seen> {
+    for seen in &mut seen {
+        if let Seen::State(_, counters, ..) = seen {
+            for (_, air_to) in counters {
+                *air_to = [
+                    air_to.iter().fold(Duration::ZERO, |sum, part| sum + *part),
+                    Duration::ZERO,
+                    Duration::ZERO,
+                    Duration::ZERO,
+                ];
+            }
         }
     }
     seen

@@ -42,8 +42,8 @@ struct ReferenceNode {
     mode: Option<(TxMode, Band)>,
     rules: Option<AggregationRules>,
     counters: Counters,
-    /// Air time of the exchanges in which others sent to it.
-    air_to: Duration,
+    /// Air time of the exchanges in which others sent to it, by category.
+    air_to: [Duration; 4],
     /// Its counters when its air time was last reported to a queue.
     reported: Counters,
     nav: ReferenceNav,
@@ -165,7 +165,7 @@ impl ReferenceChannel {
                 mode: plan.mode,
                 rules: plan.aggregation,
                 counters: Counters::default(),
-                air_to: Duration::ZERO,
+                air_to: [Duration::ZERO; 4],
                 reported: Counters::default(),
                 nav: ReferenceNav { until: Time::ZERO, reset: None, by: number },
                 newest: plan.newest,
@@ -224,7 +224,7 @@ impl ReferenceChannel {
         &self.nodes[station as usize].counters
     }
 
-    pub fn air_to(&self) -> Vec<Duration> {
+    pub fn air_to(&self) -> Vec<[Duration; 4]> {
         self.nodes.iter().map(|node| node.air_to).collect()
     }
 

@@ -60,13 +60,15 @@ impl ReferenceChannel {
         air
     }
 
-    /// Counts air time of the exchange of a contender, as a part of what its station has spent, and for the receiver.
+    /// Counts air time of the exchange of a contender, as a part of what its station has spent, and for the receiver by
+    /// category.
     pub(super) fn spend(&mut self, sender: usize, part: fn(&mut Counters) -> &mut Duration, air: Duration) {
         let function = &self.functions[sender];
-        let to = function.ppdu().to;
-        *part(&mut self.nodes[function.station].counters) += air;
+        let (to, station) = (function.ppdu().to, function.station);
+        *part(&mut self.nodes[station].counters) += air;
         if to != BROADCAST {
-            self.nodes[to as usize].air_to += air;
+            let category = sender - self.own(station).start;
+            self.nodes[to as usize].air_to[category] += air;
         }
     }
 

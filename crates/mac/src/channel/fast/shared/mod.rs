@@ -312,9 +312,10 @@ impl SharedChannel {
         self.stations.iter().map(|station| station.counters).collect()
     }
 
-    /// Air time of the exchanges in which others sent to each station.
+    /// Air time of the exchanges in which others sent to each station, by category; without categories the first has
+    /// all.
     #[must_use]
-    pub fn air_to(&self) -> Vec<Duration> {
+    pub fn air_to(&self) -> Vec<[Duration; 4]> {
         self.air_to.so_far(self.stations.iter().map(|station| &station.counters))
     }
 
@@ -454,7 +455,7 @@ impl SharedChannel {
     /// Sets the next frame of `station`; the access point uses the rate of its receiver.
     #[inline(always)]
     fn set_current_frame(&mut self, station: u32, id: PacketId, to: u32, length: Bytes) {
-        self.air_to.turn(station as usize, to, || self.stations[station as usize].counters.air());
+        self.air_to.turn(station as usize, to, 0, || self.stations[station as usize].counters.air());
         let whose = if station == self.ap && to != BROADCAST { to } else { station };
         let SharedStation { rate, ack, ack_timeout, .. } = self.stations[whose as usize];
         let rate = if to == BROADCAST { self.access.broadcast_rate } else { rate };

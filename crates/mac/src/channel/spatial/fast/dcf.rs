@@ -39,7 +39,7 @@ impl SpatialChannel {
             }
             let air = self.airs.of(&self.access.timing, length, rate);
             self.stations[index].frame = Some(Frame { id, to, length, rate, air, ack, received: false });
-            self.air_to.turn(index, to, || self.counters[index].air());
+            self.air_to.turn(index, to, 0, || self.counters[index].air());
         } else {
             self.stations[index].frame = None;
             self.paused_queues.note(call.now, station, &self.queues[index]);
