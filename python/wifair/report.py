@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 40
 NOTHING = "-"
 CATEGORIES = ("voice", "video", "best effort", "background")
+PART = 0.95
+"""All flows are active for less than this part of the measured time where that is shown."""
 WIDE = 240
 """Width of a line if that of the output is unknown."""
 NARROWER: tuple[dict[str, str], ...] = (
@@ -241,6 +243,7 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
         ("goodput", figure("goodput_bps", rate)),
         *_ways(results, figure),
         ("Jain's index", figure("jain_index", ratio)),
+        *_overlap(results, figure),
         ("starved flows", figure("starved_fraction", percent)),
     ]
     if not _none(summary.get("up_down_ratio")):
@@ -273,6 +276,17 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
         )
         lines.append(("AP queue", queue))
     return lines
+
+
+def _overlap(
+    results: Results | SavedResults, figure: Callable[[str, Callable[[float], str]], str]
+) -> list[tuple[str, str]]:
+    """Jain's index while all flows are active, where that is well below the measured time."""
+    length = results.summary.get("overlap_s")
+    measured = results.scenario.duration_s - results.scenario.warm_up_s
+    if length is None or not 0 < length.mean < PART * measured or results.flows.rows <= len(results.seeds):
+        return []
+    return [("", f"{figure('overlap_jain_index', ratio)} while all flows are active ({time(length.mean)})")]
 
 
 def _ways(

@@ -55,7 +55,7 @@ def possible_range(figure: str) -> tuple[float, float]:
         return -math.inf, 100.0
     if name.endswith("mos"):
         return 1.0, 5.0
-    one = name.endswith(("_fraction", "_share", "_probability")) or name.startswith("jain_")
+    one = name.endswith(("_fraction", "_share", "_probability", "jain_index")) or name.startswith("jain_")
     return 0.0, 1.0 if one or (name.startswith("air_") and not name.endswith("_s")) else math.inf
 
 

@@ -27,6 +27,24 @@ def test_rates(bps: float, shown: str) -> None:
     assert report.rate(bps) == shown
 
 
+def test_fairness_while_all_flows_are_active_is_shown_where_it_is_another_time() -> None:
+    text = """
+        duration = "10 s"
+        warm_up = "1 s"
+        wlan.standard = "802.11g"
+        servers = [{ name = "server" }]
+        stations = [{ name = "sta", count = 2 }]
+        flows = [{ name = "a", station = "sta1" }, { name = "b", station = "sta2", start = "START" }]
+    """
+
+    def shown(start: str) -> list[str]:
+        results = wifair.run(wifair.Scenario.from_text(text.replace("START", start)), seeds=[1])
+        return [line for line in str(results).splitlines() if "while all flows are active" in line]
+
+    assert shown("0.5 s") == shown("1.4 s") == []  # the whole of 9 s, and 96 % of it
+    assert re.fullmatch(r" +[01]\.\d{3} while all flows are active \(4 s\)", shown("6 s")[0])
+
+
 def test_times_and_counts() -> None:
     assert report.time(0.0123) == "12.3 ms"
     assert report.time(2.5) == "2.5 s"

@@ -32,6 +32,7 @@ NAMES = {
     "down_goodput_bps": "goodput of downloads",
     "jain_index": "Jain's index",
     "jain_overlap": "Jain's index, all active",
+    "overlap_jain_index": "Jain's index, all active",
     "up_down_ratio": "uplink / downlink",
     "uplink_share": "uplink share of goodput",
     "starved_fraction": "starved flows",

@@ -214,6 +214,11 @@ row! {
         pub timeouts: u64,
         /// Segments that TCP sent again.
         pub retransmissions: u64,
+        /// Jain's index of what the flows received in the measured time in which all were active: from the latest
+        /// `start` to the earliest `stop`. None if they never were.
+        pub overlap_jain_index: f64,
+        /// Length of that time [s].
+        pub overlap_s: f64,
     }
 }
 
@@ -295,11 +300,6 @@ row! {
         pub air_320_mhz_s: f64,
         /// How often it drew a new backoff because a secondary channel was busy, with `bandwidth = "static"`.
         pub held_back_by_secondary: u64,
-    }
-}
-
-row! {
-    /// One session of a flow.
         /// The part of `air_to_station_s` in exchanges of access category voice [s] (802.11n and later).
         pub air_to_voice_s: f64,
         /// The same for video [s].
@@ -308,6 +308,11 @@ row! {
         pub air_to_best_effort_s: f64,
         /// The same for background [s].
         pub air_to_background_s: f64,
+    }
+}
+
+row! {
+    /// One session of a flow.
     pub struct SessionOutcome {
         /// Name of the flow.
         pub flow: String,

@@ -13,6 +13,7 @@ mod fast;
 mod flow;
 mod from_air;
 mod measure;
+mod overlap;
 mod plan;
 mod real;
 mod report;
@@ -41,6 +42,7 @@ use ap_schemes::ApWithSchemes;
 use fast::lazy_links::LazyLinks;
 use fast::trains::Train;
 use flow::{Connection, Ends, Flow};
+use overlap::FlowOverlap;
 use real::RealTraffic;
 use routing::{RoutingCounters, RoutingState};
 use station_counts::{QueueCounts, StationCounts};
@@ -93,6 +95,7 @@ const FIRST_CHANNEL: usize = 3;
 pub struct World {
     now: Time,
     warm_up: Time,
+    overlap: FlowOverlap,
     next_events: NextEventTree,
     /// The channel that is being advanced; its next event is determined afterwards.
     on_turn: Option<usize>,
@@ -269,8 +272,12 @@ impl World {
             self.catch_up_links(self.now);
         }
         let task = self.event_queue.pop().expect("the queue has the task that it announced");
-        if matches!(task, AppTask::EndWarmUp | AppTask::Sample) {
+        let is_overlap_due = self.overlap.is_due(self.now);
+        if is_overlap_due || matches!(task, AppTask::EndWarmUp | AppTask::Sample) {
             self.catch_up(self.now);
+        }
+        if is_overlap_due {
+            self.note_overlap();
         }
         match task {
             AppTask::EndWarmUp => self.end_warm_up(),

@@ -69,6 +69,7 @@ impl World {
         let (up, down) = (sum_of(Direction::Up), sum_of(Direction::Down));
         let share = labels.fair_share_base.unwrap_or(total / 8.0) / goodputs.len() as f64;
         let (sessions, measured, [sent, acknowledged]) = self.sessions(labels, share);
+        let (overlap_jain_index, overlap_s) = self.overlap_jain_index(&shares);
         let air = self.air();
         let counts = self.measured_counts();
         let stations = stations(labels, &counts);
@@ -137,6 +138,8 @@ impl World {
             routing_bytes: routing.bytes,
             timeouts: flows.iter().map(|flow| flow.timeouts).sum(),
             retransmissions: flows.iter().map(|flow| flow.retransmissions).sum(),
+            overlap_jain_index,
+            overlap_s,
         };
         Outcome {
             seed: labels.seed,
@@ -360,10 +363,10 @@ fn station(name: String, counts: &StationCounts) -> StationOutcome {
     let StationCounts { mac, air_to, air_to_by_category, categories, widths, held_back, queue } = counts;
     let sum = |part: fn(&CategoryCounters) -> u64| categories.iter().map(part).sum::<u64>();
     let air = |category: AccessCategory| categories[category.index()].data_air.nearest_secs();
+    let to_it = |category: AccessCategory| air_to_by_category[category.index()].nearest_secs();
     let [mhz20, mhz40, mhz80, mhz160, mhz320] = widths;
     StationOutcome {
         name,
-    let to_it = |category: AccessCategory| air_to_by_category[category.index()].nearest_secs();
         attempts: mac.attempts,
         delivered: mac.delivered,
         collisions: mac.collisions,
@@ -399,9 +402,9 @@ fn station(name: String, counts: &StationCounts) -> StationOutcome {
         air_160_mhz_s: mhz160.air.nearest_secs(),
         air_320_mhz_s: mhz320.air.nearest_secs(),
         held_back_by_secondary: *held_back,
-    }
-}
         air_to_voice_s: to_it(AccessCategory::Vo),
         air_to_video_s: to_it(AccessCategory::Vi),
         air_to_best_effort_s: to_it(AccessCategory::Be),
         air_to_background_s: to_it(AccessCategory::Bk),
+    }
+}

@@ -14,6 +14,7 @@ use super::fast::lazy_links::LazyLinks;
 use super::fast::trains::Train;
 use super::flow::Flow;
 use super::measure::Delays;
+use super::overlap::FlowOverlap;
 use super::routing::{RoutingCounters, RoutingState};
 use super::sessions::{self, SessionLog};
 use super::station_counts::{QueueCounts, StationCounts};
@@ -62,6 +63,7 @@ impl World {
             TransportPlan::Tcp { sender, .. } => sender.options.small_queue > Duration::ZERO,
             _ => false,
         });
+        let overlap = FlowOverlap::new(plan.warm_up, &plan.flows);
         let mut flows = vec![];
         let with_sessions = |flow: &&FlowPlan| !matches!(flow.workload, WorkloadPlan::Endless | WorkloadPlan::Outside);
         let rows_of_flow = sessions::rows_of_flow(plan.flows.iter().filter(with_sessions).count());
@@ -147,6 +149,7 @@ impl World {
         let mut world = Self {
             now: Time::ZERO,
             warm_up: plan.warm_up,
+            overlap,
             next_events: NextEventTree::new(FIRST_CHANNEL, channels.len() + links.len()),
             on_turn: None,
             packets: Packets::default(),

@@ -84,3 +84,36 @@ fn a_persistent_flow_stops() {
         assert!((link * (1.0 - 0.2 / 2.0)..link + 65_535.0).contains(&received), "{stack}: {received} B");
     }
 }
+
+/// Jain's index while both flows are active, of which the whole measured time says something else. `b` gets 200 kb/s of
+/// datagrams while it is active, `a` 800: (800 + 200)^2 / (2 * (800^2 + 200^2)) = 0.7353, within a packet of 25 for `b`
+/// and of 100 for `a` in a second.
+#[test]
+fn fairness_while_all_flows_are_active() {
+    let outcome = |a: &str, b: &str| {
+        let text = format!(
+            "duration = '12 s'\nwarm_up = '2 s'\n[[servers]]\nname = 'x'\nat = 'r'\n[[servers]]\nname = 'y'\nat = 'r'\n\
+             [[routers]]\nname = 'r'\n[[flows]]\nname = 'a'\nfrom = 'x'\nto = 'y'\ntransport = 'udp'\nudp.payload = '1000 B'\n\
+             udp.rate = '800 kb/s'\n{a}\n[[flows]]\nname = 'b'\nfrom = 'x'\nto = 'y'\ntransport = 'udp'\n\
+             udp.payload = '1000 B'\nudp.rate = '200 kb/s'\n{b}\n\
+             [[flows]]\nname = 'echo'\nfrom = 'x'\nto = 'y'\nworkload = 'ping'\nstart = '11 s'"
+        );
+        run(&Scenario::parse(&text, "test.toml", &[]).unwrap(), 1, &RunOptions::default()).cell
+    };
+    for (a, b, seconds) in [
+        ("stop = '9 s'", "start = '5 s'", 4.0),
+        ("", "start = '5 s'", 7.0),
+        ("", "stop = '7 s'", 5.0),
+        ("start = '1 s'", "stop = '11 s'", 9.0),
+    ] {
+        let cell = outcome(a, b);
+        assert_eq!(cell.overlap_s, seconds, "{a} {b}");
+        assert!((cell.overlap_jain_index - 1.0 / 1.36).abs() < 0.02, "{a} {b}: {}", cell.overlap_jain_index);
+    }
+    let whole = outcome("", "");
+    assert_eq!((whole.overlap_jain_index, whole.overlap_s), (whole.jain_index, 10.0));
+    for (a, b) in [("stop = '5 s'", "start = '5 s'"), ("stop = '1 s'", ""), ("stop = '4 s'", "start = '6 s'")] {
+        let never = outcome(a, b);
+        assert!(never.overlap_jain_index.is_nan() && never.overlap_s == 0.0, "{a} {b}: {}", never.overlap_s);
+    }
+}
