@@ -433,40 +433,39 @@ impl World {
         let (mut is_noteworthy, mut count, mut first) = (false, 0, None);
         let own = self.timers.stop_next(2 * index + 1);
         let horizon = wire.eager_arrival().horizon(self.horizon, &self.timers);
-        for &(time, id) in wire.under_way() {
-            let packet = &packets[id];
-            let is_alike = (packet.flow, packet.kind) == (flow, Kind::Data);
-            if !is_alike || time >= horizon {
-                break;
-            }
-            let mut due = receiver.deadline();
-            while due < time && first.is_none() {
-                receiver.on_timer(due);
-                self.events += 1;
-                if receiver.is_due() {
-                    let (ack, packet) = packets.add();
-                    counters.acks_sent += 1;
-                    first = receiver.write(due, packet).then_some(due);
-                    packet.hop = back;
-                    is_noteworthy |= line.send(due, Time::ZERO, Time::ZERO, ack, packets, &mut self.dropped)
-                        == Departure::Noteworthy;
+        let is_taken = |packet: &Packet, time| (packet.flow, packet.kind) == (flow, Kind::Data) && time < horizon;
+        loop {
+            for &(time, id) in &wire.under_way()[count..] {
+                let packet = &mut packets[id];
+                // Of what is due at one instant timers come first.
+                if !is_taken(packet, time) || time >= receiver.deadline() || first.is_some() {
+                    break;
                 }
-                due = receiver.deadline();
+                count += 1;
+                let answer = receive(receiver, counters, one_way, time, Duration::ZERO, packet);
+                if let Some(answer) = answer {
+                    first = (answer == Answer::First).then_some(time);
+                    packet.hop = back;
+                    is_noteworthy |= line.send(time, Time::ZERO, Time::ZERO, id, packets, &mut self.dropped)
+                        == Departure::Noteworthy;
+                } else {
+                    packets.release(id);
+                }
             }
-            // Of what is due at one instant timers come first.
-            if due == time || first.is_some() {
+            let due = receiver.deadline();
+            let next = wire.under_way().get(count).filter(|(time, id)| due < *time && is_taken(&packets[*id], *time));
+            if next.is_none() || first.is_some() {
                 break;
             }
-            let packet = &mut packets[id];
-            count += 1;
-            let answer = receive(receiver, counters, one_way, time, Duration::ZERO, packet);
-            if let Some(answer) = answer {
-                first = (answer == Answer::First).then_some(time);
+            receiver.on_timer(due);
+            self.events += 1;
+            if receiver.is_due() {
+                let (id, packet) = packets.add();
+                counters.acks_sent += 1;
+                first = receiver.write(due, packet).then_some(due);
                 packet.hop = back;
                 is_noteworthy |=
-                    line.send(time, Time::ZERO, Time::ZERO, id, packets, &mut self.dropped) == Departure::Noteworthy;
-            } else {
-                packets.release(id);
+                    line.send(due, Time::ZERO, Time::ZERO, id, packets, &mut self.dropped) == Departure::Noteworthy;
             }
         }
         let is_earlier = receiver.has_timer() && self.timers.set(2 * index + 1, receiver.deadline());
