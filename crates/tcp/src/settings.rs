@@ -173,6 +173,9 @@ table! {
         /// What the window is reduced from on loss.
         pub reduce_from: ReduceFrom =
             match stack { Stack::Rfc => ReduceFrom::Flight, _ => ReduceFrom::Window }, by stack;
+        /// Whether a timeout leaves `ssthresh` as it is if recovery, or a congestion mark, has reduced it and not all
+        /// that was outstanding then is acknowledged (Linux). Otherwise it is reduced again (RFC 5681, section 4.3).
+        pub reduce_once: bool = stack == Stack::Linux, by stack;
         /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow, the reduction by partial ACKs
         /// is kept after recovery, each further timeout of a segment reduces ssthresh again.
         pub ns2_recovery: bool = stack == Stack::Ns2, by stack;
@@ -284,6 +287,7 @@ impl TcpSettings {
             growth: self.growth,
             validate_window: self.validate_window,
             reduce_from: self.reduce_from,
+            reduce_once: self.reduce_once,
             ns2_recovery: self.ns2_recovery,
             impatient: self.impatient,
             idle_restart: self.idle_restart,
@@ -374,7 +378,7 @@ mod tests {
         let linux = read("stack = 'linux'").expect("it is right");
         assert_eq!(linux.mss + linux.header + Bytes(12), Bytes(1500));
         let by_hand = "stack = 'modern'\nmss = '1448 B'\nsack_compression = '1 ms'\npacing_burst = 2
-            cubic.hystart = 'classic'\ncubic.whole_segments = true";
+            reduce_once = true\ncubic.hystart = 'classic'\ncubic.whole_segments = true";
         let modern = TcpSettings { stack: Stack::Linux, ..read(by_hand).expect("it is right") };
         assert_eq!(linux, modern);
         // Settings that are written out and read back are equal.

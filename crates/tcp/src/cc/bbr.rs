@@ -377,6 +377,10 @@ impl CongestionControl for Bbr {
         self.restore_cwnd();
     }
 
+    fn on_rto_again(&mut self) {
+        self.on_rto(0.0);
+    }
+
     fn on_idle_restart(&mut self, _: f64) {
         self.idle_restart = true;
         if self.state == BbrState::ProbeBw && self.bandwidth > 0.0 {

@@ -457,6 +457,10 @@ impl CongestionControl for Bbr3 {
         self.cwnd = self.cwnd.max(self.prior_cwnd.min(self.long_flight).min(self.short_flight)).max(1.0);
     }
 
+    fn on_rto_again(&mut self) {
+        self.on_rto(0.0);
+    }
+
     fn on_idle_restart(&mut self, _: f64) {
         self.idle_restart = true;
         if matches!(self.state, Bbr3State::Down | Bbr3State::Cruise | Bbr3State::Refill | Bbr3State::Up)

@@ -182,6 +182,18 @@ impl Cubic {
         }
     }
 
+    /// After a timeout slow start begins again, and without `keep_plateau` the curve is forgotten.
+    fn begin_anew(&mut self) {
+        self.level = !self.params.keep_plateau;
+        self.hystart = HyStart::None;
+        if let Some(curve) = &mut self.curve {
+            if !self.params.keep_plateau {
+                curve.reset();
+            }
+            self.hystart = HyStart::new(&self.params.hystart);
+        }
+    }
+
     fn congestion(&mut self) {
         let cwnd = self.window.cwnd;
         self.before = (self.w_max, self.cwnd_prior, self.epoch);
@@ -231,17 +243,18 @@ impl CongestionControl for Cubic {
     fn on_rto(&mut self, in_flight: f64) {
         if let Some(curve) = &mut self.curve {
             let threshold = curve.reduce(self.window.cwnd as u64, self.params.fast_convergence);
-            if !self.params.keep_plateau {
-                curve.reset();
-            }
             self.window.collapse(threshold as f64);
-            self.hystart = HyStart::new(&self.params.hystart);
-            return;
+        } else {
+            self.congestion();
+            self.window.collapse(self.params.beta * in_flight.min(self.window.cwnd));
         }
-        self.congestion();
-        self.window.collapse(self.params.beta * in_flight.min(self.window.cwnd));
-        self.level = !self.params.keep_plateau;
-        self.hystart = HyStart::None;
+        self.begin_anew();
+    }
+
+    fn on_rto_again(&mut self) {
+        self.window.limit(1.0);
+        self.epoch = None;
+        self.begin_anew();
     }
 
     /// The curve continues as if no time had passed (section 4.2); the idle period ends with the next ACK.

@@ -162,6 +162,12 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// 3.1, keeps `ssthresh`, except in ns-2.
     fn on_rto(&mut self, in_flight: f64);
 
+    /// The retransmission timer expired, and what reduced `ssthresh` in this window is not over: `ssthresh` stays, the
+    /// window falls to one segment (`reduce_once`; Linux). What [`CongestionControl::on_spurious`] restores stays, too.
+    fn on_rto_again(&mut self) {
+        self.on_idle_restart(1.0);
+    }
+
     /// A data segment was sent, new or retransmitted, that ends at offset `end`. Called only if
     /// [`CongestionControl::wants_sends`].
     fn on_send(&mut self, now: Time, payload: u64, end: u64) {
@@ -566,6 +572,7 @@ impl CongestionControl for Algorithm {
             #[inline] on_ack(ack: &Ack);
             on_loss(in_flight: f64);
             on_rto(in_flight: f64);
+            on_rto_again();
             on_send(now: Time, payload: u64, end: u64);
             on_recovery_exit(at_most: f64);
             on_repaired(at_most: f64);

@@ -118,6 +118,10 @@ impl CongestionControl for Tsunami {
 
     fn on_ecn(&mut self, _: f64) {}
 
+    fn on_rto_again(&mut self) {
+        self.on_rto(0.0);
+    }
+
     fn on_idle_restart(&mut self, _: f64) {
         self.reported = None;
     }

@@ -151,6 +151,10 @@ impl CongestionControl for Udt {
         }
     }
 
+    fn on_rto_again(&mut self) {
+        self.on_rto(0.0);
+    }
+
     /// The rate is kept.
     fn on_idle_restart(&mut self, _: f64) {
         self.since = None;

@@ -516,8 +516,12 @@ impl Sender {
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
             if self.timed_out != Some(self.una) || self.options.ns2_recovery {
-                let base = self.reduction_base(self.in_flight(), true);
-                self.update_cc(|cc| cc.on_rto(base));
+                if self.options.reduce_once && self.has_reduced() {
+                    self.update_cc(Algorithm::on_rto_again);
+                } else {
+                    let base = self.reduction_base(self.in_flight(), true);
+                    self.update_cc(|cc| cc.on_rto(base));
+                }
             }
             let fresh = self.phase == RecoveryPhase::Open || self.timed_out == Some(self.una);
             self.timed_out = Some(self.una);
@@ -548,6 +552,16 @@ impl Sender {
         if self.unanswered != Time::NEVER {
             // The last RTO ends no later than the user timeout (Linux).
             self.rto_at = self.rto_at.min(self.unanswered.saturating_add(self.options.user_timeout));
+        }
+    }
+
+    /// Whether recovery or a congestion mark has reduced the window, and not all that was outstanding then is
+    /// acknowledged: Linux's states `Recovery` and `CWR`.
+    fn has_reduced(&self) -> bool {
+        match self.phase {
+            RecoveryPhase::Open => self.una < self.ecn_recover,
+            RecoveryPhase::Recovery => true,
+            RecoveryPhase::Loss => false,
         }
     }
 

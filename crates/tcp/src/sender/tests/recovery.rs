@@ -334,3 +334,55 @@ fn a_loss_halves_what_the_setting_says() {
         assert_eq!(sender.ssthresh(), ssthresh, "{base}");
     }
 }
+
+/// Linux (`tcp_enter_loss`) reduces ssthresh once in a window. Recovery has set it to 10 / 2, and the timeouts of
+/// segment 0 leave it. After an ACK for new data the next timeout halves the window, to two segments at least.
+#[test]
+fn linux_reduces_ssthresh_once_in_a_window() {
+    let linux = "stack = 'linux'\ncc = 'newreno'\ntimestamps = false";
+    for (settings, after) in [(linux.to_owned(), 5.0), (format!("{linux}\nreduce_once = false"), 2.5)] {
+        let mut sender = ten_in_flight(&settings);
+        for arrived in 2..6 {
+            answers(&mut sender, &[ack(0, &[(1, arrived)])]);
+        }
+        assert_eq!((sender.ssthresh(), sender.counts().fast_retransmits), (5.0, 1), "{settings}");
+        sender.on_timer(sender.deadline());
+        assert_eq!((sender.ssthresh(), sender.cwnd(), sender.counts().timeouts), (after, 1.0, 1), "{settings}");
+        flush(&mut sender);
+        sender.on_timer(sender.deadline()); // of the same segment
+        assert_eq!((sender.ssthresh(), sender.counts().timeouts), (after, 2), "{settings}");
+        answers(&mut sender, &[ack(5, &[])]);
+        let window = sender.cwnd();
+        sender.on_timer(sender.deadline());
+        assert_eq!((sender.ssthresh(), sender.counts().timeouts), ((window / 2.0).max(2.0), 3), "{settings}");
+    }
+}
+
+/// The window and ssthresh from before the recovery come back if it was spurious, although a timeout followed: the ACK
+/// echoes a timestamp from before the retransmission.
+#[test]
+fn a_timeout_in_recovery_keeps_what_linux_undoes() {
+    let mut sender = ten_in_flight("stack = 'linux'\ncc = 'newreno'");
+    for arrived in 2..6 {
+        answers(&mut sender, &[ack(0, &[(1, arrived)])]);
+    }
+    sender.on_timer(sender.deadline());
+    flush(&mut sender);
+    assert_eq!((sender.ssthresh(), sender.cwnd()), (5.0, 1.0));
+    answers(&mut sender, &[ack(5, &[])]);
+    assert!(sender.ssthresh() == f64::INFINITY && sender.cwnd() >= 10.0, "{}", sender.cwnd());
+}
+
+/// The same after a congestion mark, in Linux's state CWR, until all is acknowledged that was outstanding at the mark.
+#[test]
+fn linux_reduces_ssthresh_once_after_a_mark() {
+    for (acknowledged, again) in [(2, false), (10, true)] {
+        let mut sender = ten_in_flight("stack = 'linux'\ncc = 'newreno'\necn = true\ntail_loss_probes = false");
+        answers(&mut sender, &[Packet { flags: flag::ACK | flag::ECE, ..ack(1, &[]) }]);
+        assert_eq!(sender.ssthresh(), 5.0);
+        answers(&mut sender, &[ack(acknowledged, &[])]);
+        let after = if again { sender.cwnd() / 2.0 } else { 5.0 };
+        sender.on_timer(sender.deadline());
+        assert_eq!((sender.ssthresh(), sender.cwnd(), sender.counts().timeouts), (after, 1.0, 1));
+    }
+}
