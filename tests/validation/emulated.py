@@ -96,7 +96,7 @@ def rows(only: tuple[str, ...]) -> Iterator[tuple[str, int, str]]:
 @click.option("--set", "changes", multiple=True, help="Change a parameter of all cells, on both sides.")
 @click.option("--seconds", default=12.0, show_default=True, help="Time that is measured.")
 @click.option("--emulations", default=1, show_default=True, help="Emulations of each row, in real time.")
-@click.option("--seeds", default=5, show_default=True, help="Simulated runs of each row.")
+@click.option("--seeds", default=40, show_default=True, help="Simulated runs of each row.")
 @click.option("--simulated-only", is_flag=True, help="Leave the kernel out.")
 def main(
     only: tuple[str, ...], changes: tuple[str, ...], seconds: float, emulations: int, seeds: int, simulated_only: bool
