@@ -26,20 +26,23 @@ pub(crate) struct Batch {
     pub end: u64,
     /// Number of segments.
     pub segments: u32,
+    /// The tick of their timestamps.
+    tick: u32,
     /// When the batch is handed to TCP; [`Time::NEVER`] if it is empty.
     pub until: Time,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { first: Packet::default(), end: 0, segments: 0, until: Time::NEVER }
+        Self { first: Packet::default(), end: 0, segments: 0, tick: 0, until: Time::NEVER }
     }
 }
 
 impl Batch {
     /// Starts a batch that is handed to TCP after `wait`, or at the end of this instant if that is later.
     pub fn start(&mut self, now: Time, wait: Duration, first: &Packet) {
-        *self = Self { first: *first, end: first.end(), segments: 1, until: now + wait.max(Duration::from_nanos(1)) };
+        let (end, tick) = (first.end(), first.ts_val / TICK);
+        *self = Self { first: *first, end, segments: 1, tick, until: now + wait.max(Duration::from_nanos(1)) };
     }
 
     /// Forgets the segments.
@@ -58,7 +61,7 @@ impl Batch {
             && packet.end() - self.first.seq <= LONGEST
             && packet.has(flag::CE) == self.first.has(flag::CE)
             && packet.has(flag::CWR) == self.first.has(flag::CWR)
-            && (!timestamps || packet.ts_val / TICK == self.first.ts_val / TICK);
+            && (!timestamps || packet.ts_val / TICK == self.tick);
         if belongs {
             self.end = packet.end();
             self.segments += 1;
