@@ -28,7 +28,7 @@ from wifair.simulate import run
 from wifair.sources import Found, is_scenario, read
 from wifair.statistics import NO_INTERVAL, Interval, limits, mean_interval, paired_difference, welch_difference
 from wifair.tables import aligned
-from wifair.words import counted
+from wifair.words import counted, general
 
 FORMAT = 1
 DEFAULT_SEEDS = tuple(range(1, 11))
@@ -524,7 +524,7 @@ def _block(baseline: str, candidate: str, rows: list[Difference], width: int) ->
 
 
 def _relative(fraction: float) -> str:
-    return f"{100 * fraction:+.1f} %" if fraction < MANY else f"{1 + fraction:.3g} times"
+    return f"{100 * fraction:+.1f} %" if fraction < MANY else f"{general(1 + fraction)} times"
 
 
 def figure_value(figure: str, interval: Interval, *, signed: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 import pytest
 from command import wifair
-from wifair import Comparison, Pcap, ResultsError, Scenario, compare, read_capture, read_results, run
+from wifair import Comparison, Pcap, ResultsError, Scenario, compare, comparing, read_capture, read_results, run
 from wifair.statistics import paired_difference, welch_difference
 from wifair.sweeps import query
 from wifair.sweeps.texts import averages
@@ -27,6 +27,12 @@ def test_paired_difference_by_hand() -> None:
     assert math.isnan(paired_difference([1], [2]).half_width)
     with pytest.raises(ValueError, match="1 values against 2"):
         paired_difference([1], [2, 3])
+
+
+def test_a_large_ratio_is_no_power_of_ten() -> None:
+    """It said "1.01e+03 times"."""
+    shown = [comparing._relative(fraction) for fraction in (0.5, 130.0, 1011.3)]
+    assert shown == ["+50.0 %", "131 times", "1,012 times"]
 
 
 def test_welch_difference_by_hand() -> None:
