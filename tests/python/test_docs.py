@@ -79,6 +79,16 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in headings}
 
 
+def test_the_readme_counts_comparisons_as_the_validation_page_does() -> None:
+    """It still counted those of an earlier validation."""
+    page, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/validation.md", "README.md"))
+    counts = re.search(r"Of (\d+) comparisons with a criterion (\d+) agree", page)
+    shown = re.search(r"Of (\d+) comparisons with [^.]*?, (\d+) agree", " ".join(readme.split()))
+    assert counts is not None
+    assert shown is not None
+    assert shown.groups() == counts.groups()
+
+
 def test_each_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in sorted((ROOT / "docs").rglob("*.md")):
