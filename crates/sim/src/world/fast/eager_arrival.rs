@@ -9,8 +9,9 @@
 //!
 //! The shortcut applies only to arrivals before the next task of the applications, before the end of the run, when
 //! results may be read, and, if the ends have timers (retransmission, delayed ACKs, receive offload), before the next
-//! timer. Other packets stay on the link. They arrive by events, or are processed early when the next packet is put on
-//! the link or arrives.
+//! timer; but the timers of a receiver that expire between two of its segments run early, like the segments. Other
+//! packets stay on the link. They arrive by events, or are processed early when the next packet is put on the link or
+//! arrives.
 
 use wifair_engine::Timers;
 use wifair_packet::{Kind, Packet, PacketId};
