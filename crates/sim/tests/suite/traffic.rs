@@ -93,8 +93,9 @@ fn fairness_while_all_flows_are_active() {
     let outcome = |a: &str, b: &str| {
         let text = format!(
             "duration = '12 s'\nwarm_up = '2 s'\n[[servers]]\nname = 'x'\nat = 'r'\n[[servers]]\nname = 'y'\nat = 'r'\n\
-             [[routers]]\nname = 'r'\n[[flows]]\nname = 'a'\nfrom = 'x'\nto = 'y'\ntransport = 'udp'\nudp.payload = '1000 B'\n\
-             udp.rate = '800 kb/s'\n{a}\n[[flows]]\nname = 'b'\nfrom = 'x'\nto = 'y'\ntransport = 'udp'\n\
+             [[routers]]\nname = 'r'\n[[flows]]\nname = 'a'\nfrom = 'x'\nto = 'y'\ntransport = 'udp'\n\
+             udp.payload = '1000 B'\nudp.rate = '800 kb/s'\n{a}\n\
+             [[flows]]\nname = 'b'\nfrom = 'x'\nto = 'y'\ntransport = 'udp'\n\
              udp.payload = '1000 B'\nudp.rate = '200 kb/s'\n{b}\n\
              [[flows]]\nname = 'echo'\nfrom = 'x'\nto = 'y'\nworkload = 'ping'\nstart = '11 s'"
         );

@@ -150,7 +150,8 @@ impl Start {
 ///
 /// The window is finite and at least one segment, whatever the order of calls. In `on_loss`, `on_rto` and `on_ecn`,
 /// `in_flight` is RFC 5681's FlightSize in segments, before lost segments are subtracted. With `reduce_from =
-/// "window"`, as in ns-2 and Linux, it is the window instead, with `"pipe"`, as in ns-3, what may still be in the network.
+/// "window"`, as in ns-2 and Linux, it is the window instead; with `"pipe"`, as in ns-3, it is what may still be in the
+/// network.
 pub trait CongestionControl: fmt::Debug + Send {
     /// An ACK arrived, possibly a duplicate or in recovery. If it reveals a loss, `on_loss` follows.
     fn on_ack(&mut self, ack: &Ack);

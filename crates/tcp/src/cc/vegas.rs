@@ -278,6 +278,10 @@ impl CongestionControl for Vegas {
         }
     }
 
+    fn on_rto_again(&mut self) {
+        self.window.limit(1.0);
+    }
+
     /// ns-2's timer keeps running while nothing is sent, and Vegas treats its expiry as a timeout.
     fn on_idle_restart(&mut self, at_most: f64) {
         if self.variant == VegasVariant::Ns2 {

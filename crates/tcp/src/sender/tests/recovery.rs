@@ -358,6 +358,25 @@ fn linux_reduces_ssthresh_once_in_a_window() {
     }
 }
 
+/// So it is with every congestion control that has a threshold.
+#[test]
+fn no_congestion_control_reduces_ssthresh_twice_in_a_window() {
+    let names = ["reno", "newreno", "cubic", "vegas", "westwood-plus", "compound", "htcp", "veno", "illinois", "bic"];
+    let variants = ["ns2", "paper"].map(|variant| format!("vegas.variant = '{variant}'"));
+    let plain = names.map(|name| (name, String::new()));
+    for (name, variant) in plain.into_iter().chain(variants.map(|variant| ("vegas", variant))) {
+        let mut sender = ten_in_flight(&format!("stack = 'linux'\ntimestamps = false\ncc = '{name}'\n{variant}"));
+        for arrived in 2..6 {
+            answers(&mut sender, &[ack(0, &[(1, arrived)])]);
+        }
+        let reduced = sender.ssthresh();
+        assert!(reduced < 10.0, "{name} {variant}: {reduced}");
+        sender.on_timer(sender.deadline());
+        let found = (sender.ssthresh(), sender.cwnd(), sender.counts().timeouts);
+        assert_eq!(found, (reduced, 1.0, 1), "{name} {variant}");
+    }
+}
+
 /// The window and ssthresh from before the recovery come back if it was spurious, although a timeout followed: the ACK
 /// echoes a timestamp from before the retransmission.
 #[test]
