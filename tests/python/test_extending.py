@@ -9,7 +9,7 @@ from collections import deque
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import wifair
@@ -110,6 +110,68 @@ def test_marks_by_a_class_are_counted(discipline: type[Marking]) -> None:
     marking = wifair.Scenario.from_dict({**cell, "servers": servers, "flows": [flow]})
     results = wifair.run(marking.with_({"ap.queue.discipline": discipline, "ap.queue.limit": "30 packets"}), seeds=1)
     assert sum(row["queue_marks"] for row in results.stations.records()) == Marking.marks > 0
+
+
+class MarkThenDrop(Fifo):
+    """Marks the fortieth segment and drops the one that follows the next."""
+
+    count = 0
+
+    def enqueue(self, packet: wifair.Packet) -> None:
+        self.count += packet.payload > 0
+        if self.count == 40:
+            packet.mark()
+        if self.count == 42:
+            self.count += 1
+            self.drop(packet)
+        else:
+            super().enqueue(packet)
+
+
+class Halving(Plain):
+    """Notes what it is told; a mark is answered like a loss."""
+
+    told: ClassVar[list[str]] = []
+
+    def on_loss(self, in_flight: float) -> None:
+        Halving.told.append("loss")
+        super().on_loss(in_flight)
+
+
+class Gentle(Halving):
+    def on_ecn(self, in_flight: float) -> None:
+        Halving.told.append("mark")
+        self.cwnd = 0.9 * in_flight
+
+
+class Ignoring(Halving):
+    def on_ecn(self, _: float) -> None:
+        Halving.told.append("mark")
+
+
+class Counting(Gentle):
+    wants_mark_per_packet = True
+
+
+@pytest.mark.parametrize(
+    ("control", "told"),
+    [
+        (Halving, ["loss"]),  # at the mark
+        (Gentle, ["mark"]),
+        (Ignoring, ["mark", "loss"]),
+        (Counting, ["mark", "loss"]),  # RFC 8257, section 3.5
+    ],
+)
+def test_a_mark_and_a_loss_of_one_window_reduce_once(control: type[Halving], told: list[str]) -> None:
+    """RFC 3168, section 6.1.2: unless the class leaves the window as it is at a mark, or wants each mark."""
+    Halving.told = []
+    cell = {"duration": "3 s", "wlan": {"standard": "802.11g"}, "stations": [{"name": "sta"}]}
+    tcp = {"ecn": True, "sack": True, "receive_window": "20 packets", "cc": control}
+    flow = {"name": "f", "station": "sta", "direction": "down", "tcp": tcp}
+    servers = [{"name": "server", "delay": "20 ms"}]
+    scenario = wifair.Scenario.from_dict({**cell, "servers": servers, "flows": [flow]})
+    results = wifair.run(scenario.with_({"ap.queue.discipline": MarkThenDrop}), seeds=1)
+    assert (Halving.told, results.flows.records()[0]["retransmissions"] > 0) == (told, True)
 
 
 def test_vegas_fair_in_python_gives_the_same_bytes() -> None:

@@ -158,7 +158,7 @@ pub struct StackOptions {
     pub validate_window: bool,
     /// What the window is reduced from on loss.
     pub reduce_from: ReduceFrom,
-    /// A timeout leaves `ssthresh` as it is if recovery or a congestion mark has reduced it in this window (Linux).
+    /// A timeout leaves `ssthresh` as it is if recovery has reduced it in this window (Linux).
     pub reduce_once: bool,
     /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow; the reduction by partial ACKs is
     /// kept after recovery; each further timeout of a segment reduces `ssthresh` again; after a loss in slow start

@@ -173,8 +173,8 @@ table! {
         /// What the window is reduced from on loss.
         pub reduce_from: ReduceFrom =
             match stack { Stack::Rfc => ReduceFrom::Flight, _ => ReduceFrom::Window }, by stack;
-        /// Whether a timeout leaves `ssthresh` as it is if recovery, or a congestion mark, has reduced it and not all
-        /// that was outstanding then is acknowledged (Linux). Otherwise it is reduced again (RFC 5681, section 4.3).
+        /// Whether a timeout leaves `ssthresh` as it is if recovery has reduced it and not all that was outstanding
+        /// then is acknowledged (Linux). Otherwise it is reduced again (RFC 5681, section 4.3).
         pub reduce_once: bool = stack == Stack::Linux, by stack;
         /// Details of ns-2's recovery: the ACK that ends recovery lets the window grow, the reduction by partial ACKs
         /// is kept after recovery, each further timeout of a segment reduces ssthresh again.

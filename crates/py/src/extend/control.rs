@@ -210,7 +210,8 @@ impl PyCongestionControl {
         self.grow(ack.segments, ack.window_limited && !ack.in_recovery);
     }
 
-    /// Called when fast recovery begins, with the segments in flight. Reno: half of them.
+    /// Called when fast recovery begins, with the segments in flight, unless a mark has reduced this window of data.
+    /// Reno: half of them.
     fn on_loss(&mut self, in_flight: f64) {
         self.window.reduce(in_flight / 2.0);
     }
@@ -298,6 +299,8 @@ struct PythonControl {
     mark_per_packet: bool,
     fine_timer: bool,
     rules_recovery: bool,
+    /// Whether the answer to the last mark reduced the window.
+    heeds_marks: bool,
     now: Time,
     caller: Caller,
 }
@@ -332,6 +335,7 @@ impl PythonControl {
             mark_per_packet: has_flag(class, "wants_mark_per_packet")?,
             fine_timer: has_flag(class, "wants_fine_timer")?,
             rules_recovery: has_flag(class, "rules_recovery")?,
+            heeds_marks: false,
             now: Time::ZERO,
             caller: caller.clone(),
             object: object.clone().unbind(),
@@ -411,11 +415,17 @@ impl cc::CongestionControl for PythonControl {
     }
 
     fn on_ecn(&mut self, in_flight: f64) {
+        let before = self.cwnd;
         if self.own("on_ecn").is_some() {
             self.call("on_ecn", (in_flight,), |_| ());
         } else {
             self.on_loss(in_flight);
         }
+        self.heeds_marks = self.cwnd < before;
+    }
+
+    fn takes_marks_for_losses(&self) -> bool {
+        self.heeds_marks && !self.mark_per_packet
     }
 
     fn on_spurious(&mut self) {

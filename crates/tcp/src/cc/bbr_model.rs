@@ -137,6 +137,10 @@ macro_rules! by_model {
         /// ECN does not enter the model.
         fn on_ecn(&mut self, _: f64) {}
 
+        fn takes_marks_for_losses(&self) -> bool {
+            false
+        }
+
         fn cwnd(&self) -> f64 {
             self.cwnd
         }

@@ -156,15 +156,16 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// An ACK arrived, possibly a duplicate or in recovery. If it reveals a loss, `on_loss` follows.
     fn on_ack(&mut self, ack: &Ack);
 
-    /// Fast recovery (or Tahoe's fast retransmit) begins.
+    /// Fast recovery (or Tahoe's fast retransmit) begins, and no mark has reduced this window of data.
     fn on_loss(&mut self, in_flight: f64);
 
     /// The retransmission timer expired. Not called for further timeouts of the same segment, because RFC 5681, section
     /// 3.1, keeps `ssthresh`, except in ns-2.
     fn on_rto(&mut self, in_flight: f64);
 
-    /// The retransmission timer expired, and what reduced `ssthresh` in this window is not over: `ssthresh` stays, the
-    /// window falls to one segment (`reduce_once`; Linux). What [`CongestionControl::on_spurious`] restores stays, too.
+    /// The retransmission timer expired, and this window of data has reduced `ssthresh` already, by a mark or, with
+    /// `reduce_once`, by a loss: `ssthresh` stays, the window falls to one segment. What
+    /// [`CongestionControl::on_spurious`] restores stays, too.
     fn on_rto_again(&mut self) {
         self.on_idle_restart(1.0);
     }
@@ -187,6 +188,13 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// The receiver echoed a congestion mark. Called at most once per window (RFC 3168, section 6.1.2).
     fn on_ecn(&mut self, in_flight: f64) {
         self.on_loss(in_flight);
+    }
+
+    /// Whether a congestion mark, as answered by [`CongestionControl::on_ecn`], counts as a loss: losses of data sent
+    /// before it then reduce the window no further (RFC 3168, section 6.1.2). Not where each mark counts (RFC 8257,
+    /// section 3.5) or none does.
+    fn takes_marks_for_losses(&self) -> bool {
+        !self.wants_mark_per_packet()
     }
 
     /// The last loss or timeout was spurious: undoes its effect (RFC 4015).
@@ -585,6 +593,7 @@ impl CongestionControl for Algorithm {
             #[inline] cwnd -> f64;
             #[inline] ssthresh -> f64;
             #[inline] pacing_rate -> Option<f64>;
+            takes_marks_for_losses -> bool;
             delay_window -> f64;
             least_in_recovery -> f64;
             wants_every_rtt -> bool;

@@ -118,6 +118,10 @@ impl CongestionControl for Tsunami {
 
     fn on_ecn(&mut self, _: f64) {}
 
+    fn takes_marks_for_losses(&self) -> bool {
+        false
+    }
+
     fn on_rto_again(&mut self) {
         self.on_rto(0.0);
     }

@@ -5,9 +5,9 @@ use wifair_units::{Duration, Time};
 
 use super::delivery::AckDelivery;
 use super::{AckSummary, RecoveryPhase, Sender, SenderState, due};
-use crate::cc::{Ack, Algorithm, CongestionControl};
+use crate::cc::{Ack, CongestionControl};
 use crate::clock;
-use crate::config::{Growth, Handshake, IdleRestart, Recovery, ReduceFrom};
+use crate::config::{Growth, Handshake, IdleRestart, Recovery};
 use crate::rtt::Rtt;
 
 /// What an [`Ack`] is made of; most congestion controls need little of it.
@@ -342,7 +342,7 @@ impl Sender {
     /// Undoes the response to a spurious loss or timeout (RFC 4015).
     pub(super) fn undo(&mut self) {
         self.counts.spurious += 1;
-        self.update_cc(Algorithm::on_spurious);
+        self.undo_reduction();
         self.phase = RecoveryPhase::Open;
         self.inflation = 0;
         self.due &= !due::HEAD;
@@ -385,6 +385,10 @@ impl Sender {
             self.due &= !due::HEAD;
             self.update_cc(|cc| cc.on_recovery_exit(at_most));
             return true;
+        }
+        if self.marked && self.una >= self.reduced {
+            // A mark had reduced the window of the losses so far. This one was sent after it.
+            self.reduce_for_first_segment(now);
         }
         // RFC 6582, section 3.2, step 3, partial acknowledgment.
         self.inflation -= acked.cast_signed();
@@ -459,13 +463,18 @@ impl Sender {
         }
     }
 
+    /// Responds to the loss of the first segment.
+    fn reduce_for_first_segment(&mut self, now: Time) {
+        if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
+            let base = self.reduction_base(self.in_flight(), self.options.recovery == Recovery::Tahoe);
+            self.reduce_for_loss(self.una, base);
+        }
+    }
+
     /// RFC 5681, section 3.2, steps 2 and 3.
     pub(super) fn enter_recovery(&mut self, now: Time) {
         self.counts.fast_retransmits += 1;
-        if self.times.as_mut().is_none_or(|times| times.reduces(now)) {
-            let base = self.reduction_base(self.in_flight(), self.options.recovery == Recovery::Tahoe);
-            self.update_cc(|cc| cc.on_loss(base));
-        }
+        self.reduce_for_first_segment(now);
         self.recover = self.max;
         self.partial = false;
         self.timed = 0;
@@ -486,39 +495,5 @@ impl Sender {
             self.inflation = (self.mss * u64::from(self.dup_acks)).cast_signed();
         }
         self.rto_at = now.saturating_add(self.rtt.rto());
-    }
-
-    /// The value from which `ssthresh` is computed, in segments. ns-2 rounds `ssthresh` down if `slow_start` follows.
-    pub(super) fn reduction_base(&self, in_flight: u64, slow_start: bool) -> f64 {
-        match self.options.reduce_from {
-            ReduceFrom::Window => {
-                let window = self.cwnd().min(self.segments(self.rwnd));
-                if slow_start && self.options.ns2_recovery { 2.0 * (window / 2.0).floor() } else { window }
-            }
-            ReduceFrom::Pipe if !slow_start => self.segments(in_flight),
-            ReduceFrom::Pipe | ReduceFrom::Flight => {
-                // RFC 5681, section 3.2, step 2: data sent by limited transmit does not count.
-                let flight = self.segments((self.nxt - self.una).saturating_sub(u64::from(self.limited_sent)));
-                // In recovery, and with selective ACKs before it, ACKs that report data as arrived let new data be
-                // sent, so that more than the window is unacknowledged. Equation 4 is an upper bound, and a timeout
-                // does not undo the reduction of that recovery.
-                let selective = matches!(self.options.recovery, Recovery::Sack | Recovery::Rack);
-                let sends_on_arrivals = selective || self.phase == RecoveryPhase::Recovery;
-                if sends_on_arrivals { self.cwnd().min(flight) } else { flight }
-            }
-        }
-    }
-
-    /// Responds to an ECN echo (RFC 3168, section 6.1.2).
-    #[inline(never)]
-    pub(super) fn on_echo(&mut self, in_flight: u64) -> bool {
-        let cuts = self.options.ecn && self.una > self.ecn_recover && self.phase == RecoveryPhase::Open;
-        if cuts {
-            let base = self.reduction_base(in_flight, false);
-            self.update_cc(|cc| cc.on_ecn(base));
-            self.ecn_recover = self.max;
-            self.cwr = true;
-        }
-        cuts
     }
 }

@@ -17,6 +17,7 @@ mod info;
 mod output;
 mod prr;
 mod rate;
+mod reduction;
 mod sack1;
 mod scoreboard;
 mod segment;
@@ -185,10 +186,12 @@ pub struct Sender {
     short_end: u64,
     /// Since when outstanding data has not been acknowledged; used by the user timeout.
     unanswered: Time,
-    /// End of the window reduced for the last congestion mark, and whether proportional rate reduction is still
-    /// reducing it.
-    ecn_recover: u64,
+    /// End of what was outstanding when the window was last reduced, whether a congestion mark did that, whether
+    /// proportional rate reduction is still reducing it, and whether the reduction can be undone.
+    reduced: u64,
+    marked: bool,
     reducing: bool,
+    undoes: bool,
     /// The next new segment carries CWR.
     cwr: bool,
     /// Retransmission timer, or persist timer while the receive window is closed.
@@ -301,8 +304,10 @@ impl Sender {
             used: WindowUse::default(),
             short_end: 0,
             unanswered: Time::NEVER,
-            ecn_recover: 0,
+            reduced: 0,
+            marked: false,
             reducing: false,
+            undoes: true,
             cwr: false,
             rto_at: Time::NEVER,
             early_at: Time::NEVER,
@@ -516,12 +521,7 @@ impl Sender {
         } else if self.max > self.una {
             // RFC 5681, section 3.1: only the first timeout of a segment reduces `ssthresh`.
             if self.timed_out != Some(self.una) || self.options.ns2_recovery {
-                if self.options.reduce_once && self.has_reduced() {
-                    self.update_cc(Algorithm::on_rto_again);
-                } else {
-                    let base = self.reduction_base(self.in_flight(), true);
-                    self.update_cc(|cc| cc.on_rto(base));
-                }
+                self.reduce_for_timeout();
             }
             let fresh = self.phase == RecoveryPhase::Open || self.timed_out == Some(self.una);
             self.timed_out = Some(self.una);
@@ -552,16 +552,6 @@ impl Sender {
         if self.unanswered != Time::NEVER {
             // The last RTO ends no later than the user timeout (Linux).
             self.rto_at = self.rto_at.min(self.unanswered.saturating_add(self.options.user_timeout));
-        }
-    }
-
-    /// Whether recovery or a congestion mark has reduced the window, and not all that was outstanding then is
-    /// acknowledged: Linux's states `Recovery` and `CWR`.
-    fn has_reduced(&self) -> bool {
-        match self.phase {
-            RecoveryPhase::Open => self.una < self.ecn_recover,
-            RecoveryPhase::Recovery => true,
-            RecoveryPhase::Loss => false,
         }
     }
 

@@ -178,16 +178,13 @@ impl Sender {
             reordering: s.scoreboard.reordering().0,
         };
         self.pass_ack(now, packet, &ack_summary);
-        if self.reducing {
-            s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), false, self.mss);
-            self.reducing = self.una < self.ecn_recover;
-        }
         if self.phase == RecoveryPhase::Open && s.scoreboard.lost() > 0 {
             self.enter_recovery_selective(now, &mut s, delivery.bytes);
         }
-        if self.phase == RecoveryPhase::Recovery {
-            let safe = acked > 0 && lost == 0;
+        if self.prr_counts() {
+            let safe = self.phase == RecoveryPhase::Recovery && acked > 0 && lost == 0;
             s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), safe, self.mss);
+            self.reducing = self.reducing && self.una < self.reduced;
         }
         if packet.has(flag::ECE) && !steps {
             self.on_echo(s.scoreboard.in_flight());
@@ -255,17 +252,20 @@ impl Sender {
     fn enter_recovery_selective(&mut self, now: Time, s: &mut Selective, delivered: u64) {
         self.counts.fast_retransmits += 1;
         let base = self.reduction_base(s.scoreboard.in_flight(), false);
-        self.update_cc(|cc| cc.on_loss(base));
+        let reduces = self.reduce_for_loss(self.una, base);
         self.phase = RecoveryPhase::Recovery;
-        self.reducing = false;
-        self.recover = self.max;
+        // A loss of what was sent after the mark that has reduced the window begins another recovery (Linux).
+        self.recover = self.reduced;
         self.timed = 0;
         self.due |= due::HEAD;
         s.rescued = false;
-        // RFC 9937, section 6.2: what had arrived before recovery does not count.
-        let flight = (self.max - self.una + delivered).saturating_sub(s.scoreboard.sacked());
-        self.refresh();
-        s.prr = Prr::new(flight, self.window);
+        if reduces || !self.reducing {
+            // RFC 9937, section 6.2: what had arrived before recovery does not count.
+            let flight = (self.max - self.una + delivered).saturating_sub(s.scoreboard.sacked());
+            self.refresh();
+            s.prr = Prr::new(flight, self.window);
+        }
+        self.reducing = false;
         self.rto_at = now.saturating_add(self.rtt.rto());
     }
 
@@ -311,12 +311,11 @@ impl Sender {
             s.probe_end = 0;
         } else if packet.ack > s.probe_end && s.probe_again {
             // The probe repaired a loss.
-            s.probe_end = 0;
             let base = self.reduction_base(s.scoreboard.in_flight(), false);
-            self.update_cc(|cc| {
-                cc.on_loss(base);
-                cc.on_recovery_exit(f64::INFINITY);
-            });
+            if self.reduce_for_loss(s.probe_end - 1, base) {
+                self.update_cc(|cc| cc.on_recovery_exit(f64::INFINITY));
+            }
+            s.probe_end = 0;
         } else if packet.ack >= s.probe_end && (!s.probe_again || !(advances || blocks)) {
             s.probe_end = 0;
         }

@@ -195,7 +195,7 @@ impl Sender {
             self.counts.fast_retransmits += 1;
             self.recover = self.max;
             s.halving = self.bounded(window);
-            self.update_cc(|cc| cc.on_loss(window));
+            self.reduce_for_loss(self.una, window);
             s.least = self.cc.least_in_recovery();
             self.phase = RecoveryPhase::Recovery;
         }

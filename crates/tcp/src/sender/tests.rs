@@ -9,6 +9,7 @@ use crate::cc::AlgorithmChoice;
 use crate::pipe::{Pipe, SegmentFate, ends};
 
 mod application;
+mod marks;
 mod offload;
 mod recovery;
 mod sack1;
@@ -450,18 +451,6 @@ fn a_timeout_in_recovery_lowers_ssthresh_again() {
     }
 }
 
-/// RFC 3168, section 6.1.2: one reduction for a window of data. The ACK of the first of ten segments is marked, with
-/// nine in flight. Segment 1 is lost, which is known before any of the nine is acknowledged: equation 4 gives 9 / 2
-/// again.
-#[test]
-fn a_loss_right_after_a_mark_does_not_lower_ssthresh_again() {
-    let mut sender = ten_in_flight("cc = 'newreno'\necn = true");
-    answers(&mut sender, &[Packet { flags: flag::ACK | flag::ECE, ..ack(1, &[]) }]);
-    assert_eq!(sender.ssthresh(), 4.5);
-    answers(&mut sender, &[ack(1, &[]); 3]);
-    assert_eq!((sender.ssthresh(), sender.counts().fast_retransmits), (4.5, 1));
-}
-
 /// RFC 6582, section 3.2, by hand. Segments 0 and 3 of ten are lost. The first two duplicate ACKs send 10 and 11
 /// (RFC 3042), the third sends 0 again; ssthresh is 10 / 2, the window 5 + 3. Seven more duplicates (segments 5 to 11)
 /// raise it to 15, so that the last three send 12, 13, 14. The ACK of 0 to 2 is partial: 3 leaves again, the window
@@ -612,23 +601,6 @@ fn a_window_grows_by_what_is_newly_delivered() {
     assert_eq!((sender.poll(at).expect("the first segment again").seq, sender.cwnd()), (0, 1.0));
     sender.on_packet(at + Duration::from_millis(100), &ack(3, &[]));
     assert_eq!(sender.cwnd(), 2.0);
-}
-
-/// RFC 3168, section 6.1: one mark halves the window once; the receiver echoes it until the sender confirms with one
-/// CWR.
-#[test]
-fn a_mark_is_answered_once() {
-    let mut pipe = slow("mss = '1000 B'\necn = true\nreceive_window = '20 packets'\ndelayed_ack = false")
-        .with_script(|o| SegmentFate { marked: o.forward && o.n == 60, ..SegmentFate::ARRIVES });
-    pipe.sender.open(Time::ZERO);
-    pipe.sender.supply(100_000);
-    pipe.run(seconds(10));
-    assert_eq!(pipe.log.iter().filter(|(_, p)| p.has(flag::CWR)).count(), 1);
-    // 20 in flight at the mark: half of 20 is kept, or of 19 if the ACK had already left the flight.
-    assert!((9.5..=10.0).contains(&pipe.sender.ssthresh()), "{}", pipe.sender.ssthresh());
-    assert_eq!(pipe.sender.counts().retransmissions, 0);
-    let echoes = pipe.acks.iter().filter(|(_, p)| p.has(flag::ECE)).count();
-    assert!((15..=21).contains(&echoes), "a round trip of ACKs echoes: {echoes}");
 }
 
 /// RFC 9293, section 3.8.6.1: a closed window is probed with one byte after an RTO and then at growing intervals; when

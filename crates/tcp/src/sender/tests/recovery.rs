@@ -391,17 +391,3 @@ fn a_timeout_in_recovery_keeps_what_linux_undoes() {
     answers(&mut sender, &[ack(5, &[])]);
     assert!(sender.ssthresh() == f64::INFINITY && sender.cwnd() >= 10.0, "{}", sender.cwnd());
 }
-
-/// The same after a congestion mark, in Linux's state CWR, until all is acknowledged that was outstanding at the mark.
-#[test]
-fn linux_reduces_ssthresh_once_after_a_mark() {
-    for (acknowledged, again) in [(2, false), (10, true)] {
-        let mut sender = ten_in_flight("stack = 'linux'\ncc = 'newreno'\necn = true\ntail_loss_probes = false");
-        answers(&mut sender, &[Packet { flags: flag::ACK | flag::ECE, ..ack(1, &[]) }]);
-        assert_eq!(sender.ssthresh(), 5.0);
-        answers(&mut sender, &[ack(acknowledged, &[])]);
-        let after = if again { sender.cwnd() / 2.0 } else { 5.0 };
-        sender.on_timer(sender.deadline());
-        assert_eq!((sender.ssthresh(), sender.cwnd(), sender.counts().timeouts), (after, 1.0, 1));
-    }
-}
