@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair import _core
 from wifair.tables import aligned, html_rows
-from wifair.words import suggestion
+from wifair.words import cell, suggestion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -282,4 +282,4 @@ def finite(value: Any) -> Any:
 
 
 def _shown(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return cell(value, 6) if isinstance(value, float) else str(value)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from wifair.errors import TooLargeError
 from wifair.scenario import Scenario
-from wifair.words import size
+from wifair.words import general, size
 
 KEPT = 0.9
 """The part of the free memory that runs may take."""
@@ -119,7 +119,7 @@ def free_memory() -> int | None:
 def _count(number: float) -> str:
     for unit, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if number >= unit:
-            return f"{number / unit:.3g} {name}"
+            return f"{general(number / unit)} {name}"
     return f"{float(f'{number:.3g}'):,.0f}"
 
 

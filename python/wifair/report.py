@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from wifair.statistics import FEWEST, NO_INTERVAL, Interval, limits, mean_interval
 from wifair.tables import aligned, html_rows, left_out
-from wifair.words import KEPT, counted, general, together
+from wifair.words import KEPT, cell, counted, general, together
 
 if TYPE_CHECKING:
     from wifair.results import Results
@@ -367,7 +367,7 @@ def percent(fraction: float) -> str:
 
 
 def _general(value: float) -> str:
-    return NOTHING if math.isnan(value) else f"{value:.4g}"
+    return NOTHING if math.isnan(value) else cell(value, 4)
 
 
 def ratio(value: float) -> str:

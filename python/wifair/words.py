@@ -15,6 +15,15 @@ def together(text: str) -> str:
     return re.sub(r"(?<=\d) (?=\S)", KEPT, text)
 
 
+LEGIBLE = 1e10
+"""From here on numbers in tables are powers of ten."""
+
+
+def cell(value: float, digits: int) -> str:
+    """Show a number in a table: with so many digits, or with all before the point, without separators."""
+    return f"{value:.0f}" if 10**digits - 0.5 <= abs(value) < LEGIBLE else f"{value:.{digits}g}"
+
+
 def general(value: float) -> str:
     """Show a number with three digits, or with all before the point, never as a power of ten."""
     return f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"

@@ -6,9 +6,12 @@ import math
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import wifair
 from wifair import _toml, gallery, report
+from wifair.measure import report as measured
+from wifair.reproduce import text
 from wifair.statistics import Interval
 
 
@@ -53,6 +56,17 @@ def test_times_and_counts() -> None:
     assert report.percent(0.0123) == "1.2 %"
     assert report._ranges([1, 2, 3]) == "1..3"
     assert report._ranges([1, 5, 7]) == "1, 5, 7"
+
+
+def test_no_power_of_ten_where_digits_are_legible() -> None:
+    """A count of ACKs was 1.409e+04, beside a difference of -14089, and a column's goodput 4.03349e+06."""
+    counts = (14089.4, 9999.4, 9999.6, 1234.5, 12.3456, 0.5, -14089.4, 9_999_999_999.0, 1e12)
+    shown = ["14089", "9999", "10000", "1234", "12.35", "0.5", "-14089", "9999999999", "1e+12"]
+    assert [report.figure_text("ap_drops_ack", Interval(count, math.nan)) for count in counts] == shown
+    table = wifair.Columns({"goodput_bps": np.array([4033493.3, 999999.6, 0.25])})
+    assert repr(table).split() == ["goodput_bps", "4033493", "1000000", "0.25"]
+    assert [text.number(value) for value in (999.6, 12345.6, 1.234)] == ["1000", "12346", "1.23"]
+    assert measured._size(1.5e6) == "1,500 kB"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import numpy as np
 
 from wifair.errors import ResultsError
 from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, complete, repetitions_of
-from wifair.words import counted
+from wifair.words import counted, general
 
 
 def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> ImportedResults:
@@ -49,7 +49,7 @@ def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> Impo
     streams = counted(len(repetitions[0].flows), "stream")
     with complete(paths[0]):
         duration_s = max(float(one["sender" if "sender" in one else "udp"]["seconds"]) for one in end["streams"])
-        summary = f"{program}, {start['test_start']['protocol']}, {streams}, {duration_s:.3g} s"
+        summary = f"{program}, {start['test_start']['protocol']}, {streams}, {general(duration_s)} s"
     label = name or Path(paths[0]).name.removesuffix(".json")
     sources = {Path(path).name: text for path, text in texts.items()}
     return ImportedResults(label, program, summary, duration_s, repetitions, sources)

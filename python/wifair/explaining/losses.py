@@ -36,7 +36,8 @@ def dropped_acks(r: Records) -> Iterator[Finding]:
     if hit.any() and not hit.all():
         text += (
             f"; one with a small window may lose all of them and waits for its timer: the mean window is"
-            f" {windows[hit].mean():.3g} segments where timers expired, {windows[~hit].mean():.3g} where none did"
+            f" {general(windows[hit].mean())} segments where timers expired, {general(windows[~hit].mean())} where none"
+            " did"
         )
         figures |= {"cwnd_with_timeouts": windows[hit].mean(), "cwnd_without": windows[~hit].mean()}
     elif hit.any():

@@ -13,6 +13,7 @@ from wifair.figures.style import COLOURS, DIRECTIONS, Look, new_figure, save, se
 from wifair.report import NOTHING, amount, percent, rate, ratio, time
 from wifair.statistics import mean_interval
 from wifair.tables import aligned
+from wifair.words import general
 
 if TYPE_CHECKING:
     from wifair.measure.results import CaseResults, Measurement
@@ -208,4 +209,4 @@ def _with(interval: Any, form: Any) -> str:
 
 
 def _size(size: float) -> str:
-    return NOTHING if math.isnan(size) else f"{size / 1e3:.3g} kB"
+    return NOTHING if math.isnan(size) else f"{general(size / 1e3)} kB"

@@ -15,7 +15,7 @@ from wifair.reproduce.model import Experiment, Paper
 from wifair.reproduce.session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row, Table
 from wifair.statistics import Interval
-from wifair.words import counted
+from wifair.words import cell, counted
 
 RANGE = "seeds from .. to"
 WHY = "  why"
@@ -163,9 +163,7 @@ def with_interval(estimate: Interval) -> str:
 
 def number(value: float) -> str:
     """Format a number with three significant digits."""
-    if math.isnan(value):
-        return "-"
-    return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+    return "-" if math.isnan(value) else cell(value, 3)
 
 
 def _range(row: Row) -> str:
@@ -179,4 +177,4 @@ def _change(value: float, known: float) -> str:
     if not math.isfinite(known) or not math.isfinite(value) or known == 0:
         return "-"
     change = value / known - 1
-    return f"{100 * change:+.1f} %" if abs(change) < 10 else f"x {value / known:.3g}"
+    return f"{100 * change:+.1f} %" if abs(change) < 10 else f"x {number(value / known)}"
