@@ -336,48 +336,73 @@ impl ModeChoice {
     }
 }
 
+/// What senders with ideal rate adaptation know of the modes of each station, on the spatial channel.
+#[derive(Clone, Debug)]
+pub(crate) struct IdealModes {
+    /// For each frame the signal-to-noise ratio is multiplied by one of these factors, all equally likely.
+    factors: Vec<f64>,
+    /// The different sets of modes with their responses, each with a table for averages over several factors. Stations
+    /// have few.
+    sets: Vec<(Vec<(TxMode, FrameMode)>, Option<Ideal>)>,
+    /// The set of each station; `None` if it has a single mode.
+    set_of: Vec<Option<usize>>,
+}
+
+impl IdealModes {
+    fn new(stations: &[Station], timing: &Timing, factors: &[f64]) -> Self {
+        let mut sets: Vec<(Vec<(TxMode, FrameMode)>, Option<Ideal>)> = vec![];
+        let set_of = stations.iter().map(|station| {
+            let modes = with_responses(&station.link.modes, timing);
+            if modes.len() < 2 {
+                return None;
+            }
+            Some(sets.iter().position(|(others, _)| *others == modes).unwrap_or_else(|| {
+                let lengths = usual_lengths(station.rules.as_ref());
+                let table = (factors.len() > 1).then(|| Ideal::new(&modes, lengths, factors));
+                sets.push((modes, table));
+                sets.len() - 1
+            }))
+        });
+        let set_of = set_of.collect();
+        Self { factors: factors.to_vec(), sets, set_of }
+    }
+
+    /// Index of the best of the modes of a station at this ratio, for MPDUs and responses of these lengths.
+    fn best(&self, station: usize, lengths: (Bytes, Bytes), ratio: f64) -> usize {
+        let Some(set) = self.set_of[station] else { return 0 };
+        let (modes, table) = &self.sets[set];
+        table.as_ref().map_or_else(|| best_mode(modes, lengths, ratio, &self.factors), |table| table.mode(ratio))
+    }
+}
+
 impl Edcafs {
     /// Sets the signal-to-noise ratios between stations, in 20 MHz with all power in one stream, for senders with ideal
     /// rate adaptation. For each frame, the ratio is multiplied by one of `factors`, all equally likely.
     pub(crate) fn set_snr(&mut self, ratio: impl Fn(u32, u32) -> f64, factors: &[f64]) {
-        let is_ideal =
-            |station: &Station| station.choice.as_ref().is_some_and(|choice| choice.adaptation == Adaptation::Ideal);
-        if !self.stations.iter().any(is_ideal) {
+        if !(0..self.stations.len()).any(|station| self.is_ideal(station)) {
             return;
         }
-        // Stations have few different sets of modes. Tables are used for averages over several factors.
-        let (mut known, mut tables) = (vec![], vec![]);
-        let sets = self.stations.iter().map(|station| {
-            let modes = with_responses(&station.link.modes, &self.access.timing);
-            if modes.len() < 2 {
-                return None;
-            }
-            let place = known.iter().position(|others| *others == modes).unwrap_or_else(|| {
-                let lengths = usual_lengths(station.rules.as_ref());
-                tables.push((factors.len() > 1).then(|| Ideal::new(&modes, lengths, factors)));
-                known.push(modes);
-                known.len() - 1
-            });
-            Some(place)
-        });
-        let sets: Vec<Option<usize>> = sets.collect();
-        for from in 0..self.stations.len() {
-            if !is_ideal(&self.stations[from]) {
-                continue;
-            }
-            let towards = |to: usize| {
-                let set = sets[self.rate_of(from, number(to))].filter(|_| to != from);
-                let Some(set) = set else { return 0 };
-                let (modes, table) = (&known[set], &tables[set]);
-                let ratio = ratio(number(from), number(to));
-                let lengths = usual_lengths(self.stations[from].rules.as_ref());
-                table.as_ref().map_or_else(|| best_mode(modes, lengths, ratio, factors), |table| table.mode(ratio))
-            };
-            let best = (0..self.stations.len()).map(towards).collect();
-            if let Some(choice) = &mut self.stations[from].choice {
-                choice.best = best;
-            }
+        self.ideal_modes = Some(Box::new(IdealModes::new(&self.stations, &self.access.timing, factors)));
+        for from in 0..number(self.stations.len()) {
+            self.set_snr_of(from, |to| ratio(from, to));
         }
+    }
+
+    /// Sets the ratios at the receivers of one station, as [`Edcafs::set_snr`] does for all.
+    pub(crate) fn set_snr_of(&mut self, from: u32, ratio: impl Fn(u32) -> f64) {
+        let sender = from as usize;
+        let Some(modes) = self.ideal_modes.as_ref().filter(|_| self.is_ideal(sender)) else { return };
+        let lengths = usual_lengths(self.stations[sender].rules.as_ref());
+        let towards =
+            |to| if to == from { 0 } else { modes.best(self.rate_of(sender, to), lengths, ratio(to)) };
+        let best = (0..number(self.stations.len())).map(towards).collect();
+        if let Some(choice) = &mut self.stations[sender].choice {
+            choice.best = best;
+        }
+    }
+
+    fn is_ideal(&self, station: usize) -> bool {
+        self.stations[station].choice.as_ref().is_some_and(|choice| choice.adaptation == Adaptation::Ideal)
     }
 
     /// Width of data. What is in no mode of HT and later has 20 MHz.

@@ -33,7 +33,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use self::arrival_times::ArrivalTimes;
 pub(crate) use self::edca_function::{Edcaf, Task};
 use self::fast::{ExpectedPackets, SingleAirs};
-use self::links::{ModeChoice, StationLink};
+use self::links::{IdealModes, ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 use self::released::Released;
 pub use self::settings::{
@@ -101,6 +101,7 @@ pub struct Edcafs {
     pub(crate) stations: Vec<Station>,
     /// When a signal-to-noise ratio changes next.
     next_snr_change: Time,
+    ideal_modes: Option<Box<IdealModes>>,
     pub(crate) counters: Vec<Counters>,
     pub(crate) air_to: AirToStations,
     /// Number of categories of each station.
@@ -206,6 +207,7 @@ impl Edcafs {
         }
         Self {
             next_snr_change: links::next_snr_change(&stations),
+            ideal_modes: None,
             access,
             timeout_of_any: access.timeout_of_any(stations.iter().any(|one| one.link.has_extended_responses())),
             classifier,

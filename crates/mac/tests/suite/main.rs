@@ -11,6 +11,7 @@ mod equality;
 mod hidden;
 mod hidden_aggregates;
 mod missing_cts;
+mod moving;
 mod mpdu_errors;
 mod older;
 mod outages;

@@ -20,6 +20,9 @@ impl SpatialChannel {
         self.starters.clear();
         self.backoff_timers.take(now, &mut self.starters);
         self.accounting.account(now, &mut self.transmissions);
+        if self.links.change() {
+            self.follow_moves(now);
+        }
         let mut opened = None;
         if self.allows_atomic
             && let [sender] = self.starters[..]
@@ -52,6 +55,18 @@ impl SpatialChannel {
         self.starters = starters;
         if self.edca.is_some() {
             self.watch_receptions(now);
+        }
+    }
+
+    /// The links of those that start sending follow the stations that move. During a frame links stay as they are.
+    fn follow_moves(&mut self, now: Time) {
+        for &sender in &self.starters {
+            if self.links.follow(now, sender)
+                && let Some(edca) = self.edca.as_deref_mut()
+            {
+                let (links, noise) = (&self.links, &self.signals.noise);
+                edca.edcafs.set_snr_of(sender, |to| links.received_power(sender, to) / noise[to as usize]);
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! Who hears whom.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
-use wifair_units::{Db, Dbm};
+use wifair_units::{Db, Dbm, Time};
 
 use wifair_phy::Radio;
 
@@ -29,6 +30,17 @@ pub(super) struct RadioLink {
     pub reads: bool,
 }
 
+/// A change of a link, as a station moves.
+#[derive(Clone, Copy, Debug)]
+struct LinkChange {
+    since: Time,
+    /// Index of the link.
+    place: usize,
+    link: RadioLink,
+    /// Power at the receiver from then on, in mW.
+    power: f64,
+}
+
 /// Power levels of a receiver, in mW.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RadioLevels {
@@ -49,6 +61,8 @@ pub struct RadioLinks {
     levels: Vec<RadioLevels>,
     /// Probability that a frame is not noticed, for each link; empty if all are zero.
     misses: Vec<f64>,
+    /// Changes of the links from each station that are still to come, in order; empty if nobody moves.
+    changes: Vec<VecDeque<LinkChange>>,
 }
 
 impl RadioLinks {
@@ -59,7 +73,7 @@ impl RadioLinks {
     }
 
     fn empty() -> Self {
-        Self { first: vec![0], links: vec![], powers: vec![], levels: vec![], misses: vec![] }
+        Self { first: vec![0], links: vec![], powers: vec![], levels: vec![], misses: vec![], changes: vec![] }
     }
 
     fn close_station(&mut self) {
@@ -98,18 +112,48 @@ impl RadioLinks {
     /// If there are more than 2^32 links.
     #[must_use]
     pub fn from_radios(radios: &[Radio], gain: impl Fn(u32, u32) -> Db, ignored: Dbm) -> Self {
+        Self::from_moving_radios(radios, gain, |_, _| vec![], ignored)
+    }
+
+    /// Like [`RadioLinks::from_radios`], if stations move: `changes(from, to)` are the gains of a path after the start,
+    /// in order, each with the time from which it applies. A link is omitted if its signal is always below `ignored`.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 links.
+    #[must_use]
+    pub fn from_moving_radios(
+        radios: &[Radio],
+        gain: impl Fn(u32, u32) -> Db,
+        changes: impl Fn(u32, u32) -> Vec<(Time, Db)>,
+        ignored: Dbm,
+    ) -> Self {
         let mut links = Self::empty();
         for (from, sender) in (0..).zip(radios) {
+            let mut of_sender = vec![];
             for (to, receiver) in (0..).zip(radios).filter(|(to, _)| *to != from) {
-                let power = sender.tx_power + sender.antenna_gain + gain(from, to) + receiver.antenna_gain;
-                if power < ignored {
+                let power = |gain: Db| sender.tx_power + sender.antenna_gain + gain + receiver.antenna_gain;
+                let (first, changes) = (power(gain(from, to)), changes(from, to));
+                if first < ignored && changes.iter().all(|(_, gain)| power(*gain) < ignored) {
                     continue;
                 }
-                let reads = power >= receiver.sensitivity;
-                links.links.push(RadioLink { to, senses: reads || power >= receiver.carrier_sense, reads });
-                links.powers.push(milliwatts(power));
+                let link = |power: Dbm| {
+                    let reads = power >= receiver.sensitivity;
+                    RadioLink { to, senses: reads || power >= receiver.carrier_sense, reads }
+                };
+                let place = links.links.len();
+                of_sender.extend(changes.into_iter().map(|(since, gain)| {
+                    let power = power(gain);
+                    LinkChange { since, place, link: link(power), power: milliwatts(power) }
+                }));
+                links.links.push(link(first));
+                links.powers.push(milliwatts(first));
             }
             links.close_station();
+            of_sender.sort_by_key(|change| change.since);
+            links.changes.push(of_sender.into());
+        }
+        if links.changes.iter().all(VecDeque::is_empty) {
+            links.changes.clear();
         }
         links.levels.extend(radios.iter().map(|radio| RadioLevels {
             noise: milliwatts(radio.noise),
@@ -117,6 +161,23 @@ impl RadioLinks {
             carrier_sense: milliwatts(radio.carrier_sense),
         }));
         links
+    }
+
+    /// Whether links change, as stations move.
+    pub(super) const fn change(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// Brings the links from `station` up to date; returns whether they have changed.
+    pub(super) fn follow(&mut self, now: Time, station: u32) -> bool {
+        let Some(changes) = self.changes.get_mut(station as usize) else { return false };
+        let mut has_changed = false;
+        while let Some(change) = changes.pop_front_if(|change| change.since <= now) {
+            self.links[change.place] = change.link;
+            self.powers[change.place] = change.power;
+            has_changed = true;
+        }
+        has_changed
     }
 
     /// Makes carrier sense fail at random: `miss(from, to)` is the probability that `to` does not notice a frame of

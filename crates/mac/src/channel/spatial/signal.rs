@@ -132,11 +132,11 @@ impl Signals {
         let SignalSettings { reception, fading, chances, newest } = settings;
         assert!(newest.is_empty() || newest.len() == links.stations(), "it is known what every station reads");
         assert_eq!(chances.len(), links.stations(), "every station has its chances");
-        let fades = !matches!(fading, Fading::None);
+        let varies = !matches!(fading, Fading::None) || links.change();
         let by_total = reception.carrier_sense == CarrierSense::Total;
         let powers_matter = reception.capture != CaptureEffect::None || by_total || reception.spoils == Spoils::Bits;
         assert!(
-            links.has_powers() || !(powers_matter || fades),
+            links.has_powers() || !(powers_matter || varies),
             "capture, fading, bit errors and sensing by power need powers"
         );
         let stations = links.stations();
@@ -144,7 +144,7 @@ impl Signals {
         let none = StationSet::none(stations);
         let mut noise: Vec<f64> = links.levels().iter().map(|levels| levels.noise).collect();
         noise.resize(stations, 0.0);
-        let bound = |to, power| match fades {
+        let bound = |to, power| match varies {
             true => f64::INFINITY,
             false => threshold.bound(power, noise[to as usize]),
         };
@@ -159,9 +159,9 @@ impl Signals {
             by_total,
             powers_matter,
             fading,
-            varies: fades,
+            varies,
             overlap: None,
-            constant: !fades && links.misses().is_empty() && reception.spoils != Spoils::Bits && !by_total,
+            constant: !varies && links.misses().is_empty() && reception.spoils != Spoils::Bits && !by_total,
             chances,
             noise,
             received: vec![Received::default(); whole_blocks(stations)],
