@@ -393,8 +393,7 @@ impl Edcafs {
         let sender = from as usize;
         let Some(modes) = self.ideal_modes.as_ref().filter(|_| self.is_ideal(sender)) else { return };
         let lengths = usual_lengths(self.stations[sender].rules.as_ref());
-        let towards =
-            |to| if to == from { 0 } else { modes.best(self.rate_of(sender, to), lengths, ratio(to)) };
+        let towards = |to| if to == from { 0 } else { modes.best(self.rate_of(sender, to), lengths, ratio(to)) };
         let best = (0..number(self.stations.len())).map(towards).collect();
         if let Some(choice) = &mut self.stations[sender].choice {
             choice.best = best;

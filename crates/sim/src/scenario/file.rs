@@ -10,6 +10,7 @@ use wifair_queue::QueueSettings;
 use wifair_tcp::TcpSettings;
 use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
 
+use super::movement::Move;
 use super::seeds::Seeds;
 use super::signal_changes::SnrChange;
 use super::sweep::Sweep;
@@ -134,6 +135,8 @@ table! {
         /// Position in metres east and north, with `[space]`: that of the group's first, middle or corner, depending on
         /// `layout`.
         pub position: [Metres; 2] = [Metres(0.0); 2];
+        /// Movements of the group with `[space]`, one after the other. A frame has the positions of its start.
+        pub moves: Vec<Move> = Vec::new();
         /// Arrangement of the stations; if absent, all are at one place.
         pub layout: Option<Placement> = None;
         /// The access point of the group, if there are several. If absent, each station uses the one that it receives
@@ -184,10 +187,17 @@ table! {
         pub queue: QueueSettings = QueueSettings::default();
     }
     check(stations, at) {
-        for (index, pair) in stations.snr_changes.windows(2).enumerate() {
-            if pair[1].at < pair[0].at + pair[0].over {
-                let note = "write them in order, each after the end of the one before";
-                at.problem(&format!("snr_changes[{}].at", index + 1), "two changes of the ratio overlap", note);
+        let changes: Vec<_> = stations.snr_changes.iter().map(|change| (change.at, change.over)).collect();
+        let moves: Vec<_> = stations.moves.iter().map(|one| (one.at, one.over)).collect();
+        for (key, message, times) in [
+            ("snr_changes", "two changes of the ratio overlap", changes),
+            ("moves", "two movements overlap", moves),
+        ] {
+            for (index, pair) in times.windows(2).enumerate() {
+                if pair[1].0 < pair[0].0 + pair[0].1 {
+                    let note = "write them in order, each after the end of the one before";
+                    at.problem(&format!("{key}[{}].at", index + 1), message, note);
+                }
             }
         }
         if let (Some(cw_min), Some(cw_max)) = (stations.cw_min, stations.cw_max) {

@@ -12,6 +12,7 @@ mod edca_keys;
 mod file;
 mod high_throughput;
 mod ineffective;
+mod movement;
 mod network;
 mod nodes_in_space;
 mod routing;

@@ -10,6 +10,7 @@ use wifair_phy::propagation::Position;
 use wifair_routing::ShortestPaths;
 use wifair_units::{Db, Metres};
 
+use super::movement::{Track, gain_changes};
 use super::network::{Member, Node};
 use super::space::{Path, Space};
 use super::{Scenario, Stations};
@@ -119,31 +120,50 @@ impl Scenario {
             Node::Station(index) => self.network.aps.len() + index,
             Node::Ap(index) | Node::Server(index) | Node::Router(index) => index,
         };
-        let gain = |from: u32, to: u32| {
+        let given = |from: u32, to: u32| {
             let path = known.get(&(from, to));
             if path.is_some_and(|path| path.deaf) {
-                return Db(f64::NEG_INFINITY);
+                return Some(Db(f64::NEG_INFINITY));
             }
-            if let Some(gain) = path.and_then(|path| path.gain) {
-                return gain;
-            }
-            if !space.gains.is_empty() {
-                return space.gains[place(from)][place(to)];
-            }
-            let (low, high) = (from.min(to) as usize, from.max(to) as usize);
-            let distance = positions[low].distance(positions[high]);
-            let gain = space.propagation.gain(distance);
+            let of_matrix = || (!space.gains.is_empty()).then(|| space.gains[place(from)][place(to)]);
+            path.and_then(|path| path.gain).or_else(of_matrix)
+        };
+        let shadow = |low: usize, high: usize| {
             if !space.propagation.has_shadows() {
-                return gain; // drawing for a pair costs ten times as much as the rest, and there may be 10^8 pairs
+                return 0.0; // drawing for a pair costs ten times as much as the rest, and there may be 10^8 pairs
             }
             let pair = format!("{}-{}", names[low], names[high]);
-            Db(gain.0 + space.propagation.shadow(&mut stream(seed, "shadow", &pair)).0)
+            space.propagation.shadow(&mut stream(seed, "shadow", &pair)).0
         };
-        let links = RadioLinks::from_radios(&self.radios(space, nodes), gain, space.ignored);
+        let tracks: Vec<Track> = nodes.iter().zip(&positions).map(|(node, start)| self.track(*node, *start)).collect();
+        let gain = |from: u32, to: u32| {
+            given(from, to).unwrap_or_else(|| {
+                let (low, high) = (from.min(to) as usize, from.max(to) as usize);
+                let distance = positions[low].distance(positions[high]);
+                Db(space.propagation.gain(distance).0 + shadow(low, high))
+            })
+        };
+        let changes = |from: u32, to: u32| {
+            let (low, high) = (from.min(to) as usize, from.max(to) as usize);
+            if !(tracks[low].moves() || tracks[high].moves()) || given(from, to).is_some() {
+                return vec![];
+            }
+            let shadow = shadow(low, high);
+            gain_changes(&tracks[low], &tracks[high], |distance| Db(space.propagation.gain(distance).0 + shadow))
+        };
+        let links = RadioLinks::from_moving_radios(&self.radios(space, nodes), gain, changes, space.ignored);
         if space.paths.iter().all(|path| path.miss == 0.0) {
             return links;
         }
         links.with_misses(|from, to| known.get(&(from, to)).map_or(0.0, |path| path.miss))
+    }
+
+    /// Where a node that starts here is over time.
+    fn track(&self, node: Node, start: Position) -> Track {
+        match self.group_of(node) {
+            Some(group) => Track::new(start, at(group.position), &group.moves),
+            None => Track::new(start, start, &[]),
+        }
     }
 
     fn is_called(&self, node: Node, name: &str) -> bool {

@@ -54,6 +54,7 @@ impl Builder<'_> {
         if self.file.space.is_none() {
             self.without_space(wlan);
         }
+        self.moves();
         self.high_throughput(wlan);
         self.adaptation(wlan);
         self.older_stations(wlan);
@@ -120,6 +121,7 @@ impl Builder<'_> {
         for (index, group) in file.stations.iter().enumerate() {
             for (key, is_set) in [
                 ("position", group.position != HERE),
+                ("moves", !group.moves.is_empty()),
                 ("layout", group.layout.is_some()),
                 ("radio", group.radio.is_some()),
                 ("rate_adaptation", group.rate_adaptation.as_ref().is_some_and(adapts)),
@@ -128,6 +130,23 @@ impl Builder<'_> {
                 ("outage_down", group.outage_down.is_some()),
             ] {
                 need_space(&format!("stations[{index}].{key}"), is_set);
+            }
+        }
+    }
+
+    /// Reports movements that cannot have an effect.
+    fn moves(&mut self) {
+        let file = self.file;
+        for (index, group) in file.stations.iter().enumerate() {
+            if !group.moves.is_empty() && file.space.as_ref().is_some_and(|space| !space.gains.is_empty()) {
+                let at = format!("stations[{index}].moves");
+                let values = [(&*at, "changes the distances"), ("space.gains", "replaces what follows from distances")];
+                self.clash("stations move where gains are given", values);
+            }
+            if let Some(late) = group.moves.iter().position(|one| one.at >= file.duration) {
+                let at = format!("stations[{index}].moves[{late}].at");
+                let values = [(&*at, "not within the run"), ("duration", "the whole run")];
+                self.clash("a movement begins after the end", values);
             }
         }
     }
