@@ -294,6 +294,15 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
         {"stations.snr": "30 dB", "stations.snr_changes": [{"at": "500 ms", "to": "10 dB", "over": "100 ms"}]},
         ["300 ms", "5 dB"],
     ),
+    *(
+        (
+            rf"stations\.moves\.{key}",
+            "space",
+            {"stations.moves": [{"at": "500 ms", "to": ["60 m", "0 m"], "over": "100 ms"}]},
+            [value],
+        )
+        for key, value in (("at", "900 ms"), ("to", ["9 m", "0 m"]), ("over", "2 s"))
+    ),
     (r"stations\.standard", "cell", {"wlan.standard": "802.11n"}, ["802.11a"]),
     (r"stations\.width", "cell", {"wlan.standard": "802.11n", "wlan.width": 40}, [20]),
     (r"stations\.edca\.vi\.burst", "categories", {"flows.udp.rate": "5 Mb/s"}, [10]),

@@ -6,7 +6,7 @@ use wifair_units::{Db, Duration, Metres, Time};
 
 /// Distance after which the gain of a path is computed again, in metres, and the least change that counts, in dB.
 const STEP_M: f64 = 0.1;
-const STEP_DB: f64 = 0.1;
+const STEP_DB: f64 = 0.02;
 
 table! {
     /// A movement of a group of stations.

@@ -39,8 +39,8 @@ struct Layout {
     limit: u32,
     scheme: &'static str,
     cells: Vec<Cell>,
-    /// Signal-to-noise ratio of the stations, and how it changes.
-    noise: &'static str,
+    /// Signal-to-noise ratio of the stations and how it changes, or how they move in space.
+    signal: &'static str,
     /// Whether records of frames are kept.
     frames: bool,
 }
@@ -67,8 +67,8 @@ impl Layout {
             let Cell { stations, delay_ms, wire, .. } = cell;
             let server = format!("[[servers]]\nname = 's{number}x'\nat = '{ap}'\ndelay = '{delay_ms} ms'\n{wire}");
             line(&mut text, &server);
-            let noise = self.noise;
-            line(&mut text, &format!("[[stations]]\nname = 'sta{number}x'\ncount = {stations}\nap = '{ap}'\n{noise}"));
+            let signal = self.signal;
+            line(&mut text, &format!("[[stations]]\nname = 'sta{number}x'\ncount = {stations}\nap = '{ap}'\n{signal}"));
             for (index, flow) in cell.flows.iter().enumerate() {
                 let direction = if flow.down { "down" } else { "up" };
                 let ends = format!("station = 'sta{number}x'\nserver = 's{number}x'\ndirection = '{direction}'");
@@ -156,12 +156,23 @@ fn layouts() -> impl Strategy<Value = Layout> {
         "snr = '40 dB'\nsnr_changes = [{ at = '1 s', to = '22 dB' }]\nrate_adaptation = 'minstrel-ht'",
         "snr = '30 dB'\nsnr_changes = [{ at = '600 ms', to = '9 dB', over = '1 s' }]\nrate_adaptation = 'ideal'",
     ];
-    (prop_oneof![3 => air, 2 => newer], select(spaces), any::<(bool, bool)>(), rest, select(noises)).prop_map(
-        |((standard, profile, wlan), space, (one_channel, frames), (queue, limit, scheme, cells), noise)| {
+    let walks = vec![
+        "",
+        "",
+        "moves = [{ at = '300 ms', to = ['60 m', '0 m'], over = '1 s' }, { at = '2 s', to = ['5 m', '0 m'] }]",
+        "moves = [{ at = '700 ms', to = ['0 m', '900 m'] }]",
+    ];
+    let signals = (select(noises), select(walks));
+    (prop_oneof![3 => air, 2 => newer], select(spaces), any::<(bool, bool)>(), rest, signals).prop_map(
+        |((standard, profile, wlan), space, (one_channel, frames), (queue, limit, scheme, cells), (noise, walk))| {
             let has_aggregates = matches!(standard, "802.11n" | "802.11ax");
             let scheme = if has_aggregates { "" } else { scheme };
-            let noise = if has_aggregates && space.is_none() { noise } else { "" };
-            Layout { standard, profile, wlan, space, one_channel, queue, limit, scheme, cells, noise, frames }
+            let signal = match space {
+                Some(_) => walk,
+                None if has_aggregates => noise,
+                None => "",
+            };
+            Layout { standard, profile, wlan, space, one_channel, queue, limit, scheme, cells, signal, frames }
         },
     )
 }
