@@ -71,14 +71,14 @@ def goodput_mbps(text: str, keys: dict[str, Any], start_s: float, end_s: float) 
 
 def test_a_station_walks_out_of_range_and_back() -> None:
     """By hand: from 200 m at 10 m/s it passes 250 m after five seconds, and on the way back, from 300 m, after twenty
-    minus five."""
+    minus five. The gain follows within a tenth of a decibel, 1.4 m."""
     walk = [
         {"at": "0 s", "to": ["300 m", "0 m"], "over": "10 s"},
         {"at": "10 s", "to": ["200 m", "0 m"], "over": "10 s"},
     ]
     found = [time for time, *_ in received(NS2, {"stations.moves": walk})]
-    assert max(time for time in found if time < 10) == pytest.approx(5.0, abs=0.03)
-    assert min(time for time in found if time > 10) == pytest.approx(15.0, abs=0.03)
+    assert max(time for time in found if time < 10) == pytest.approx(5.0, abs=0.15)
+    assert min(time for time in found if time > 10) == pytest.approx(15.0, abs=0.15)
     assert len(found) > 900
 
 
@@ -183,8 +183,8 @@ def test_a_group_keeps_its_shape() -> None:
         "stations.moves": [{"at": "0 s", "to": ["300 m", "0 m"], "over": "20 s"}],
     }
     last = {flow: time for time, flow, _ in received(NS2, keys)}
-    assert last["down1"] == pytest.approx(15.0, abs=0.03)
-    assert last["down2"] == pytest.approx(11.0, abs=0.03)
+    assert last["down1"] == pytest.approx(15.0, abs=0.15)
+    assert last["down2"] == pytest.approx(11.0, abs=0.15)
 
 
 @pytest.mark.parametrize(
@@ -200,6 +200,7 @@ def test_a_group_keeps_its_shape() -> None:
             },
             "two movements overlap",
         ),
+        ({"stations.moves": [{"at": "1 s", "to": ["0 m", "0 m"], "over": "200 h"}]}, "must be at most 100 h"),
         ({"stations.moves": [{"at": "20 s", "to": ["0 m", "0 m"]}]}, "a movement begins after the end"),
         (
             {"stations.moves": [{"at": "1 s", "to": ["9 m", "0 m"]}], "space.gains": [["0 dB", "-60 dB"]] * 2},

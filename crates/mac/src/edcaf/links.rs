@@ -336,30 +336,36 @@ impl ModeChoice {
     }
 }
 
+/// A set of modes with their responses, and a table for averages over several factors, if there are any.
+#[derive(Clone, Debug)]
+struct ModeSet {
+    modes: Vec<(TxMode, FrameMode)>,
+    table: Option<Ideal>,
+}
+
 /// What senders with ideal rate adaptation know of the modes of each station, on the spatial channel.
 #[derive(Clone, Debug)]
 pub(crate) struct IdealModes {
     /// For each frame the signal-to-noise ratio is multiplied by one of these factors, all equally likely.
     factors: Vec<f64>,
-    /// The different sets of modes with their responses, each with a table for averages over several factors. Stations
-    /// have few.
-    sets: Vec<(Vec<(TxMode, FrameMode)>, Option<Ideal>)>,
+    /// The different sets of modes; stations have few.
+    sets: Vec<ModeSet>,
     /// The set of each station; `None` if it has a single mode.
     set_of: Vec<Option<usize>>,
 }
 
 impl IdealModes {
     fn new(stations: &[Station], timing: &Timing, factors: &[f64]) -> Self {
-        let mut sets: Vec<(Vec<(TxMode, FrameMode)>, Option<Ideal>)> = vec![];
+        let mut sets: Vec<ModeSet> = vec![];
         let set_of = stations.iter().map(|station| {
             let modes = with_responses(&station.link.modes, timing);
             if modes.len() < 2 {
                 return None;
             }
-            Some(sets.iter().position(|(others, _)| *others == modes).unwrap_or_else(|| {
+            Some(sets.iter().position(|set| set.modes == modes).unwrap_or_else(|| {
                 let lengths = usual_lengths(station.rules.as_ref());
                 let table = (factors.len() > 1).then(|| Ideal::new(&modes, lengths, factors));
-                sets.push((modes, table));
+                sets.push(ModeSet { modes, table });
                 sets.len() - 1
             }))
         });
@@ -370,7 +376,7 @@ impl IdealModes {
     /// Index of the best of the modes of a station at this ratio, for MPDUs and responses of these lengths.
     fn best(&self, station: usize, lengths: (Bytes, Bytes), ratio: f64) -> usize {
         let Some(set) = self.set_of[station] else { return 0 };
-        let (modes, table) = &self.sets[set];
+        let ModeSet { modes, table } = &self.sets[set];
         table.as_ref().map_or_else(|| best_mode(modes, lengths, ratio, &self.factors), |table| table.mode(ratio))
     }
 }

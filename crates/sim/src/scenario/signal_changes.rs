@@ -4,6 +4,7 @@ use wifair_config::table;
 use wifair_units::{Db, Duration, Time};
 
 use super::Stations;
+use super::movement::LONGEST;
 
 /// Largest change of the ratio at once, in dB, where it changes gradually.
 const STEP_DB: f64 = 1.0;
@@ -16,7 +17,7 @@ table! {
         /// The ratio afterwards. At -20 dB the station is out of reach.
         pub to: Db, "from -20 dB to 100 dB" => |snr| (-20.0..=100.0).contains(&snr.0);
         /// How long it takes: the ratio changes linearly in dB, in steps of 1 dB at most. At once if zero.
-        pub over: Duration = Duration::ZERO;
+        pub over: Duration = Duration::ZERO, "at most 100 h" => |over| *over <= LONGEST;
     }
 }
 

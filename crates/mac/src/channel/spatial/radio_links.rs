@@ -34,11 +34,12 @@ pub(super) struct RadioLink {
 #[derive(Clone, Copy, Debug)]
 struct LinkChange {
     since: Time,
-    /// Index of the link.
-    place: usize,
-    link: RadioLink,
     /// Power at the receiver from then on, in mW.
     power: f64,
+    /// Index of the link.
+    place: u32,
+    senses: bool,
+    reads: bool,
 }
 
 /// Power levels of a receiver, in mW.
@@ -140,10 +141,10 @@ impl RadioLinks {
                     let reads = power >= receiver.sensitivity;
                     RadioLink { to, senses: reads || power >= receiver.carrier_sense, reads }
                 };
-                let place = links.links.len();
+                let place = u32::try_from(links.links.len()).expect("fewer than 2^32 links");
                 of_sender.extend(changes.into_iter().map(|(since, gain)| {
-                    let power = power(gain);
-                    LinkChange { since, place, link: link(power), power: milliwatts(power) }
+                    let RadioLink { senses, reads, .. } = link(power(gain));
+                    LinkChange { since, power: milliwatts(power(gain)), place, senses, reads }
                 }));
                 links.links.push(link(first));
                 links.powers.push(milliwatts(first));
@@ -172,9 +173,13 @@ impl RadioLinks {
     pub(super) fn follow(&mut self, now: Time, station: u32) -> bool {
         let Some(changes) = self.changes.get_mut(station as usize) else { return false };
         let mut has_changed = false;
-        while let Some(change) = changes.pop_front_if(|change| change.since <= now) {
-            self.links[change.place] = change.link;
-            self.powers[change.place] = change.power;
+        while changes.front().is_some_and(|change| change.since <= now)
+            && let Some(change) = changes.pop_front()
+        {
+            let LinkChange { power, place, senses, reads, .. } = change;
+            let link = &mut self.links[place as usize];
+            (link.senses, link.reads) = (senses, reads);
+            self.powers[place as usize] = power;
             has_changed = true;
         }
         has_changed
