@@ -283,14 +283,18 @@ export class Curves {
     });
   }
 
-  /** The congestion window of a flow [segments]. */
+  /** The congestion window of a flow [segments], once it is in use: before, it is the initial one, and no round trip is measured. */
   cwnd(flow: number): Float64Array {
-    return this.column("cwnd", flow, 1);
+    return this.once(`window ${flow}`, () => {
+      const [windows, rtt] = [this.column("cwnd", flow, 1), this.srtt(flow)];
+      const used = windows.findIndex((window, s) => rtt[s]! > 0 || (window !== windows[0] && Number.isFinite(window)));
+      return windows.map((window, s) => (used >= 0 && s >= used ? window : NaN));
+    });
   }
 
-  /** The smoothed round-trip time of a flow [ms]. */
+  /** The smoothed round-trip time of a flow [ms], once one is measured. */
   srtt(flow: number): Float64Array {
-    return this.column("srtt_s", flow, 1000);
+    return this.once(`round trip ${flow}`, () => this.column("srtt_s", flow, 1000).map((rtt) => (rtt > 0 ? rtt : NaN)));
   }
 
   /** The goodput of a flow in each bin [Mb/s]. */

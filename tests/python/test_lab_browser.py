@@ -532,13 +532,38 @@ def test_steps_lead_to_each_timeout_at_its_time_and_say_what_happened(
     assert {round(at, 3) for at in times} <= ends
 
 
+def test_the_line_of_a_window_begins_with_its_flow(opened: Callable[..., Opened], lab: LabServer) -> None:
+    """Before that it was the initial window, drawn from the beginning of the run."""
+    page = opened(lab.url)
+    text = """duration = "10 s"
+wlan.standard = "802.11g"
+servers = [{ name = "server", delay = "10 ms" }]
+stations = [{ name = "sta", count = 3 }]
+flows = [
+    { name = "early", station = "sta1", direction = "down" },
+    { name = "late", station = "sta2", direction = "down", start = "4 s" },
+    { name = "never", station = "sta3", direction = "down", start = "9.99 s" },
+]
+"""
+    page.page.locator("#toml").fill(text)
+    page.page.wait_for_timeout(300)
+    page.settle()
+    early, late = page.value("[0, 1].map((f) => lab.lines.time[lab.lines.cwnd(f).findIndex(Number.isFinite)])")
+    assert early < 0.2
+    assert 4 < late < 4.2
+    assert page.value("lab.lines.cwnd(2).some(Number.isFinite)") is False
+    for plot in ("cwnd", "rtt"):  # of a flow that has not started a round-trip time of 0 ms was drawn
+        lines = f"lab.pictures.lines.{plot}.picture.lines"
+        assert page.value(f"{lines}.map((line) => Number.isFinite(line.values[0]))") == [True, False, False]
+
+
 def test_the_pointer_shows_why_a_window_shrank(opened: Callable[..., Opened], lab: LabServer) -> None:
     page = opened(lab.url)
     page.page.locator("#lesson").select_option("bufferbloat")
     page.settle()
     sample, high = page.value(
-        "(() => { const w = lab.lines.cwnd(0); let k = 1;"
-        " for (let i = 1; i < w.length; i++) if (w[i] - w[i - 1] < w[k] - w[k - 1]) k = i;"
+        "(() => { const w = lab.lines.cwnd(0); let k = w.findIndex(Number.isFinite) + 1;"
+        " for (let i = k; i < w.length; i++) if (w[i] - w[i - 1] < w[k] - w[k - 1]) k = i;"
         " return [k, w[k - 1]]; })()"
     )
     box = page.value(
