@@ -405,6 +405,8 @@ impl Sender {
     #[inline(always)]
     pub(super) fn pass_ack(&mut self, now: Time, packet: &Packet, ack_summary: &AckSummary) {
         let segments = match self.options.growth {
+            // RFC 3168, section 6.1.2: an ACK that echoes a mark does not let the window grow.
+            _ if packet.has(flag::ECE) && self.options.ecn && self.cc.takes_marks_for_losses() => 0.0,
             _ if ack_summary.acked == 0 => self.growth_under_reordering(ack_summary),
             Growth::PerAck => 1.0,
             Growth::OneSegment => self.segments(ack_summary.acked).min(1.0),

@@ -58,6 +58,25 @@ fn all(cc: &str) -> Vec<String> {
     all
 }
 
+/// RFC 3168, section 6.1.2: an ACK that echoes a mark does not let the window grow. Half of ten segments stay, as in
+/// ns-2, and the next echoes of the same mark change nothing.
+#[test]
+fn an_ack_that_echoes_a_mark_does_not_let_the_window_grow() {
+    for stack in ["rfc", "modern", "ns2"] {
+        for cc in ["newreno", "reno", "highspeed"] {
+            let mut sender = ten_in_flight(&format!(
+                "stack = '{stack}'\nreduce_from = 'window'\nsack = false\nrecovery = 'newreno'\necn = true\ncc = '{cc}'"
+            ));
+            let before = sender.cwnd();
+            answers(&mut sender, &[echo(1, &[])]);
+            let after = sender.cwnd();
+            assert_eq!((before, after), (10.0, 5.0), "{stack}, {cc}");
+            answers(&mut sender, &[echo(2, &[]), echo(3, &[])]);
+            assert_eq!(sender.cwnd(), after, "{stack}, {cc}");
+        }
+    }
+}
+
 /// RFC 3168, section 6.1.2. The first of ten segments was marked; 4, sent before the mark came, is lost. The window
 /// falls once, whatever was acknowledged meanwhile. The next new segment tells that it fell.
 #[test]
