@@ -6,6 +6,7 @@ import bonded
 import cells
 import high_throughput
 import kernel
+import moving
 import ns2
 from model import Section
 
@@ -218,6 +219,17 @@ SECTIONS = (
         ns2.las,
         levels=(GOODPUT,),
         index="Jain",
+    ),
+    Section(
+        "moving",
+        "Stations that become hidden: ns-2",
+        "802.11b, ns-2's radios, which sense each other up to 550 m; here they read up to 345 m. Two stations side by "
+        "side, 280 m from a third, send all the time to that one. From 5 to 15 s one of them walks past the third to "
+        "the other side, 560 m from its neighbour. Goodput is counted from 1 to 5 s (`beside`), 5.5 to 14 s "
+        "(`walking`) and 16 to 46 s (`hidden`), and must be within 2 %. ns-2 has neither routing nor an access point "
+        "here (`DumbAgent`); 20 runs of `tests/validation/moving.tcl`.",
+        moving.cases,
+        levels=(GOODPUT,),
     ),
     Section(
         "kernel",
