@@ -70,8 +70,8 @@ def goodput_mbps(text: str, keys: dict[str, Any], start_s: float, end_s: float) 
 
 
 def test_a_station_walks_out_of_range_and_back() -> None:
-    """By hand: from 200 m at 10 m/s it passes 250 m after five seconds, and on the way back, from 300 m, after twenty
-    minus five. The gain follows within a tenth of a decibel, 1.4 m."""
+    """By hand: at 10 m/s from 200 m it passes 250 m after 5 s, and on the way back after 15 s. The gain follows
+    within a tenth of a decibel, 1.4 m."""
     walk = [
         {"at": "0 s", "to": ["300 m", "0 m"], "over": "10 s"},
         {"at": "10 s", "to": ["200 m", "0 m"], "over": "10 s"},
