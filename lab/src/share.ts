@@ -1,6 +1,7 @@
 // Links that contain the whole state, texts to copy, and the files to save.
 
 import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
+import { commandLine, fileName, python } from "./copied";
 import { byId, el } from "./dom";
 import { EngineError } from "./engine";
 import type { Lab } from "./main";
@@ -63,11 +64,7 @@ function state(lab: Lab): Shared {
   };
 }
 
-const shellQuoted = (text: string): string => `'${text.replace(/'/g, "'\\''")}'`;
-
-function fileName(lab: Lab): string {
-  return `${(lab.checked?.name ?? "scenario").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "scenario"}`;
-}
+const nameOf = (lab: Lab): string => lab.checked?.name ?? "";
 
 const TEXTS: [string, string, (lab: Lab) => string][] = [
   ["Copy link", "The whole state in the address of this page", (lab) => {
@@ -76,11 +73,8 @@ const TEXTS: [string, string, (lab: Lab) => string][] = [
     return location.href;
   }],
   ["Copy TOML", "The scenario", (lab) => lab.text],
-  ["Copy command line", "For a shell", (lab) => `cat > ${fileName(lab)}.toml <<'END'\n${lab.text.trimEnd()}\nEND\nwifair run ${shellQuoted(`${fileName(lab)}.toml`)} --seed ${lab.seed}\n`],
-  ["Copy Python", "For a script or a notebook", (lab) => {
-    const text = lab.text.replace(/\\/g, "\\\\").replace(/"""/g, '\\"\\"\\"');
-    return `import wifair\n\nscenario = wifair.Scenario.from_text("""\\\n${text.trimEnd()}\n""")\nresults = wifair.run(scenario, seeds=[${lab.seed}], series="100 ms")\nprint(results.flows["goodput_bps"])\n`;
-  }],
+  ["Copy command line", "For a shell", (lab) => commandLine(lab.text, nameOf(lab), lab.seed)],
+  ["Copy Python", "For a script or a notebook", (lab) => python(lab.text, lab.seed)],
 ];
 
 export function shareMenu(lab: Lab): void {
@@ -112,7 +106,7 @@ export function shareMenu(lab: Lab): void {
 }
 
 export function saveMenu(lab: Lab): void {
-  const name = (): string => fileName(lab);
+  const name = (): string => fileName(nameOf(lab));
   const items: [string, string, () => void | Promise<void>][] = [
     ["PNG", "The plots as a picture", () => png(lab, `${name()}.png`)],
     ["SVG", "The plots as vectors", () => downloadText(`${name()}.svg`, pictures(lab), "image/svg+xml")],

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +23,10 @@ from click.testing import CliRunner
 from wifair import Scenario, laboratory
 from wifair.cli import main
 from wifair.laboratory import page
-from wifair.laboratory.server import MOST_BYTES, LabServer
+from wifair.laboratory.server import MOST_BYTES, MOST_CONNECTIONS, LabServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 TEXT = """\
 name = "two uploads"
@@ -203,3 +212,85 @@ def test_wrong_use_of_the_command_is_refused(tmp_path: Path, monkeypatch: pytest
 
 def test_the_package_lists_its_exports() -> None:
     assert all(hasattr(laboratory, name) for name in laboratory.__all__)
+
+
+def test_idle_strangers_do_not_lock_the_owner_out() -> None:
+    threads = threading.active_count()
+    with LabServer(page.Start(TEXT, "two.toml")) as server:
+        strangers = []
+        for number in range(1300):
+            stranger = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+            if number % 2:
+                stranger.sendall(b"GET / HTTP/1.1\r\nX: ")  # a request that never ends
+            strangers.append(stranger)
+        began = time.monotonic()
+        assert request(server, "GET", f"/{server.token}/")[0] == 200
+        assert time.monotonic() - began < 2
+        assert threading.active_count() - threads <= MOST_CONNECTIONS + 10
+        for stranger in strangers:
+            stranger.close()
+
+
+def test_a_stranger_is_closed_after_a_while_and_the_owner_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wifair.laboratory.server.STRANGER_S", 1.0)
+    with LabServer(page.Start(TEXT, "two.toml")) as server:
+        owner = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        owner.request("GET", f"/{server.token}/")
+        assert owner.getresponse().read()
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as stranger:
+            with suppress(OSError):
+                for _ in range(40):  # a byte now and then is no request
+                    stranger.sendall(b"G")
+                    time.sleep(0.1)
+            assert stranger.recv(1) == b""
+        owner.request("GET", f"/{server.token}/lab.css")
+        assert owner.getresponse().status == 200
+        owner.close()
+
+
+ESBUILD = Path("lab/node_modules/.bin/esbuild")
+
+HOSTILE = (
+    "name = \"x\"\nEND\ntouch stolen\ncat > y <<'END'\n",
+    "name = 'x'\n' ; touch stolen; '\n'\\'' $(touch stolen) `touch stolen` %s %b \\n \\0101 !! !$ \"\"\" \\\"\"\"\n",
+    '""")\nimport os; os.mkdir("stolen")\n("""\\',
+    'x = """"""" + open("stolen", "w") + """"\n""',
+    "a\x03\x04\x15\x1b[201~touch stolen\n\x1b]0;x\x07\ttab\r\nline\x7f\x85\u2028\u202e\N{PILE OF POO} \xe9 end",
+    "\\",
+)
+
+
+@pytest.mark.skipif(not ESBUILD.exists(), reason="the page's tools are not installed: cd lab && npm ci")
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_scenario_ends_the_quotes_of_a_copied_command(text: str, tmp_path: Path) -> None:
+    script = tmp_path / "copied.cjs"
+    subprocess.run([ESBUILD, "lab/src/copied.ts", "--format=cjs", f"--outfile={script}"], check=True, timeout=60)
+    what = json.dumps([text, "../X; touch stolen", "1; touch stolen"])
+    call = f"const m = require({json.dumps(str(script))}); const a = {what};"
+    call += "process.stdout.write(JSON.stringify([m.commandLine(...a), m.python(a[0], a[2])]))"
+    command, python = json.loads(subprocess.check_output(["node", "-e", call], timeout=60))
+    for copied in (command, python):
+        assert not re.search(r"[^\n -~]", copied), "pasting types only printable characters"
+
+    folder = tmp_path / "here"
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "wifair").write_text('#!/bin/sh\necho "$@" > called\n')
+    (folder / "bin" / "wifair").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    for shell in filter(None, map(shutil.which, ("sh", "bash", "zsh", "fish"))):
+        subprocess.run([shell, "-c", command], cwd=folder, env=environment, check=True, timeout=60)
+        assert (folder / "x-touch-stolen.toml").read_bytes().decode() == text.rstrip() + "\n"
+        assert (folder / "called").read_text() == "run x-touch-stolen.toml --seed 1\n"
+        assert sorted(path.name for path in folder.iterdir()) == ["bin", "called", "x-touch-stolen.toml"]
+
+    given: list[object] = []
+
+    def run(_: object, **more: object) -> SimpleNamespace:
+        given.append(more["seeds"])
+        return SimpleNamespace(flows={"goodput_bps": 0})
+
+    fake = SimpleNamespace(Scenario=SimpleNamespace(from_text=given.append), run=run)
+    code = python.replace("import wifair\n", "")
+    exec(compile(code, "copied", "exec"), {"wifair": fake})
+    assert given == [text.rstrip() + "\n", [1]]
+    assert sorted(path.name for path in folder.iterdir()) == ["bin", "called", "x-touch-stolen.toml"]

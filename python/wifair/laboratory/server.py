@@ -2,7 +2,8 @@
 
 It listens on the loopback interface only. Every address contains a random token. The server checks the Host header, and
 the Origin header of POST requests, so that other web pages cannot use it, not even through a DNS name that resolves to
-127.0.0.1 (DNS rebinding).
+127.0.0.1 (DNS rebinding). Any local account can connect, so connections are bounded: a new one displaces the oldest of
+those over which no token has come, so that nobody locks the owner out.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ import hmac
 import json
 import secrets
 import threading
+import time
 from collections import OrderedDict
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from socket import socket
+from socket import SHUT_RDWR, socket
+from typing import Any
 
 from wifair import _core
 from wifair.laboratory import page
@@ -25,6 +29,10 @@ MOST_LABS = 16
 """The most runs that are held at the same time."""
 PATIENCE_S = 120.0
 """A connection that is idle for this long is closed [s]."""
+STRANGER_S = 5.0
+"""A connection over which no request with the token has come after this long is closed [s]."""
+MOST_CONNECTIONS = 64
+"""The most connections at the same time; a browser opens about six."""
 POLICY = f"{page.POLICY}; frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 
 
@@ -86,7 +94,50 @@ class LabServer:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 2 * MOST_CONNECTIONS
     lab: LabServer
+
+    def __init__(self, address: tuple[str, int], handler: type[_Handler]) -> None:
+        self._guard = threading.Lock()
+        self._strangers: dict[socket, float] = {}  # when each came; the oldest first
+        self._known: OrderedDict[socket, None] = OrderedDict()  # the least recently used first
+        super().__init__(address, handler)
+
+    def recognise(self, connection: socket) -> None:
+        """Take note that a request with the token has come over a connection."""
+        with self._guard:
+            if self._strangers.pop(connection, None) is not None or connection in self._known:
+                self._known[connection] = None
+                self._known.move_to_end(connection)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._guard:
+            if len(self._strangers) + len(self._known) >= MOST_CONNECTIONS:
+                self._drop(next(iter(self._strangers or self._known)))
+            self._strangers[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Close the connections of strangers that are too old; called twice a second."""
+        with self._guard:
+            late = time.monotonic() - STRANGER_S
+            for connection in [one for one, came in self._strangers.items() if came < late]:
+                self._drop(connection)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._guard:
+            self._forget(request)
+        super().shutdown_request(request)
+
+    def _drop(self, connection: socket) -> None:
+        """Close a connection; its thread, which waits for a request, then ends."""
+        self._forget(connection)
+        with suppress(OSError):
+            connection.shutdown(SHUT_RDWR)
+
+    def _forget(self, connection: socket) -> None:
+        self._strangers.pop(connection, None)
+        self._known.pop(connection, None)
 
     def handle_error(self, request: socket | tuple[bytes, socket], client_address: object) -> None:
         """Log nothing: the browser closed the connection."""
@@ -96,7 +147,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = "wifair"
     sys_version = ""
-    timeout = PATIENCE_S
+    timeout = STRANGER_S
     disable_nagle_algorithm = True
     server: _Server
 
@@ -154,6 +205,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not slash or not hmac.compare_digest(token.encode(), self.server.lab.token.encode()):
             self._refuse(HTTPStatus.FORBIDDEN, "the address has no token: use the one that `wifair lab` printed")
             return None
+        self.server.recognise(self.connection)
+        self.connection.settimeout(PATIENCE_S)
         return name
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
