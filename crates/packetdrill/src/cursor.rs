@@ -80,12 +80,12 @@ impl<'a> Cursor<'a> {
     }
 
     /// An error at `place`.
-    pub fn error_at<T>(place: ScriptPlace, message: impl Into<String>) -> Result<T, ScriptError> {
-        Err(ScriptError { place, message: message.into() })
+    pub fn error_at<T, E: From<ScriptError>>(place: ScriptPlace, message: impl Into<String>) -> Result<T, E> {
+        Err(ScriptError { place, message: message.into() }.into())
     }
 
     /// An error at the cursor, which quotes the text found there.
-    pub fn expected<T>(&self, what: &str) -> Result<T, ScriptError> {
+    pub fn expected<T, E: From<ScriptError>>(&self, what: &str) -> Result<T, E> {
         let found: String = self.rest().chars().take_while(|c| !c.is_whitespace()).take(20).collect();
         let found = match (found.is_empty(), self.peek()) {
             (false, _) => format!("`{found}`"),

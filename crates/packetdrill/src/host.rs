@@ -96,11 +96,15 @@ impl ScriptHost {
                 return None;
             }
             match listening {
-                Some(options) if is_syn => {
-                    connections.push(ScriptConnection::accept(moment, options, segment));
-                    return Some(connections.len() - 1);
-                }
                 _ if segment.flags.rst => {}
+                // RFC 9293, section 3.10.7.2: an ACK is answered with a reset, a SYN opens a connection, and anything
+                // else is dropped; so is a SYN with FIN in Linux.
+                Some(options) if !segment.flags.ack => {
+                    if is_syn && !segment.flags.fin {
+                        connections.push(ScriptConnection::accept(moment, options, segment));
+                        return Some(connections.len() - 1);
+                    }
+                }
                 _ => moment.out.push(reset_for(moment.now, segment)),
             }
             None

@@ -1,11 +1,12 @@
 //! Parses the text of a script into a [`Script`].
 //!
 //! The language is that of packetdrill: N. Cardwell et al., "packetdrill: Scriptable Network Stack Testing, from
-//! Sockets to Packets", USENIX ATC 2013, section 3, with the additions that later scripts use. Well-formed events that
-//! are not TCP over plain IP become [`ScriptAction::Unsupported`].
+//! Sockets to Packets", USENIX ATC 2013, section 3, with the additions that later scripts use. What is not TCP over plain
+//! IP, and what only other versions of packetdrill know (those for SCTP, Multipath TCP or PSP), becomes an event
+//! [`ScriptAction::Unsupported`]. It is the last one: a script stops there, and what follows is not read.
 
 use crate::cursor::Cursor;
-use crate::error::{Parsed, ScriptPlace};
+use crate::error::{ScriptError, ScriptPlace};
 use crate::expression;
 use crate::script::{Argument, Ecn, Event, Flags, Script, ScriptAction, ScriptSegment, SystemCall, TcpOption, When};
 
@@ -22,12 +23,32 @@ const MAX_SECONDS: f64 = 1e6;
 ///
 /// # Errors
 /// If it is malformed; the error has the line, the column, and what is expected there.
-pub fn parse(text: &str) -> Parsed<Script> {
+pub fn parse(text: &str) -> Result<Script, ScriptError> {
     let mut parser = ScriptParser { cursor: Cursor::new(text, ScriptPlace { line: 1, column: 1 }) };
     if text.len() > MAX_BYTES {
         return Cursor::error_at(parser.cursor.place(), format!("the script has more than {MAX_BYTES} bytes"));
     }
     parser.script()
+}
+
+/// Why an event is not read.
+enum ParseStop {
+    /// It is malformed.
+    Malformed(ScriptError),
+    /// This part of it is not supported.
+    Unsupported(String),
+}
+
+impl From<ScriptError> for ParseStop {
+    fn from(error: ScriptError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+type Reading<T> = Result<T, ParseStop>;
+
+fn unsupported<T>(what: impl Into<String>) -> Reading<T> {
+    Err(ParseStop::Unsupported(what.into()))
 }
 
 struct ScriptParser<'a> {
@@ -39,22 +60,21 @@ fn is_word(c: char) -> bool {
 }
 
 impl<'a> ScriptParser<'a> {
-    fn script(&mut self) -> Parsed<Script> {
+    fn script(&mut self) -> Result<Script, ScriptError> {
         let mut script = Script::default();
-        self.skip()?;
-        while self.cursor.at("--") {
-            script.options.push(self.option()?);
-            self.skip()?;
-        }
-        while self.cursor.peek().is_some() {
-            let place = self.cursor.place();
-            // Commands at the start and at the end may have no time.
-            let bare = self.cursor.at("`");
-            let when = if bare { When::Relative(0, 0) } else { self.when()? };
-            self.skip()?;
-            let action = self.action()?;
-            script.events.push(Event { place, when, action });
-            self.skip()?;
+        loop {
+            let mut event =
+                Event { place: self.cursor.place(), when: When::Any, action: ScriptAction::Code(Vec::new()) };
+            match self.next(&mut script.options, &mut event) {
+                Ok(true) => script.events.push(event),
+                Ok(false) => break,
+                Err(ParseStop::Malformed(error)) => return Err(error),
+                Err(ParseStop::Unsupported(what)) => {
+                    event.action = ScriptAction::Unsupported(what);
+                    script.events.push(event);
+                    break;
+                }
+            }
         }
         if script.events.is_empty() {
             return Cursor::error_at(self.cursor.place(), "this script has no event, such as `0 socket(...) = 3`");
@@ -62,8 +82,31 @@ impl<'a> ScriptParser<'a> {
         Ok(script)
     }
 
+    /// Reads the next event, and the options before the first; false if there is none.
+    fn next(&mut self, options: &mut Vec<(ScriptPlace, String, String)>, event: &mut Event) -> Reading<bool> {
+        self.skip()?;
+        while self.cursor.at("--") {
+            options.push(self.option()?);
+            self.skip()?;
+        }
+        event.place = self.cursor.place();
+        match self.cursor.peek() {
+            None => return Ok(false),
+            Some('#') => {
+                let line = self.cursor.take_while(|c| c != '\n');
+                return unsupported(format!("the directive `{}`", line.split_whitespace().next().unwrap_or("#")));
+            }
+            // Commands at the start and at the end may have no time.
+            Some('`') => event.when = When::Relative(0, 0),
+            Some(_) => event.when = self.when()?,
+        }
+        self.skip()?;
+        event.action = self.action()?;
+        Ok(true)
+    }
+
     /// Skips white space and comments.
-    fn skip(&mut self) -> Parsed<()> {
+    fn skip(&mut self) -> Reading<()> {
         loop {
             self.cursor.take_while(char::is_whitespace);
             let place = self.cursor.place();
@@ -79,7 +122,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    fn option(&mut self) -> Parsed<(ScriptPlace, String, String)> {
+    fn option(&mut self) -> Reading<(ScriptPlace, String, String)> {
         let place = self.cursor.place();
         self.cursor.eat("--");
         let name = self.word("the name of an option")?;
@@ -95,7 +138,7 @@ impl<'a> ScriptParser<'a> {
         Ok((place, name.to_owned(), value))
     }
 
-    fn word(&mut self, what: &str) -> Parsed<&'a str> {
+    fn word(&mut self, what: &str) -> Reading<&'a str> {
         if self.cursor.peek().is_some_and(is_word) {
             Ok(self.cursor.take_while(is_word))
         } else {
@@ -103,7 +146,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    fn until(&mut self, end: &str, what: &str) -> Parsed<&'a str> {
+    fn until(&mut self, end: &str, what: &str) -> Reading<&'a str> {
         let place = self.cursor.place();
         match self.cursor.take_until(end) {
             Some(text) => Ok(text),
@@ -111,12 +154,12 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    fn token(&mut self, token: &str) -> Parsed<()> {
+    fn token(&mut self, token: &str) -> Reading<()> {
         self.skip()?;
         if self.cursor.eat(token) { Ok(()) } else { self.cursor.expected(&format!("`{token}`")) }
     }
 
-    fn when(&mut self) -> Parsed<When> {
+    fn when(&mut self) -> Reading<When> {
         if self.cursor.eat("*") {
             return Ok(When::Any);
         }
@@ -139,7 +182,7 @@ impl<'a> ScriptParser<'a> {
     }
 
     /// A number of seconds, as microseconds.
-    fn micros(&mut self) -> Parsed<i64> {
+    fn micros(&mut self) -> Reading<i64> {
         let place = self.cursor.place();
         let negative = self.cursor.eat("-");
         let whole = self.cursor.take_while(|c| c.is_ascii_digit());
@@ -161,15 +204,15 @@ impl<'a> ScriptParser<'a> {
         Ok(if negative { -micros } else { micros })
     }
 
-    fn action(&mut self) -> Parsed<ScriptAction> {
+    fn action(&mut self) -> Reading<ScriptAction> {
         match self.cursor.peek() {
             Some('<') => {
                 self.cursor.bump();
-                Ok(self.packet()?.map_or_else(ScriptAction::Unsupported, ScriptAction::Inject))
+                self.packet().map(ScriptAction::Inject)
             }
             Some('>') => {
                 self.cursor.bump();
-                Ok(self.packet()?.map_or_else(ScriptAction::Unsupported, ScriptAction::Expect))
+                self.packet().map(ScriptAction::Expect)
             }
             Some('`') => {
                 self.cursor.bump();
@@ -184,17 +227,14 @@ impl<'a> ScriptParser<'a> {
                 let Some(code) = self.cursor.take_until("}%") else {
                     return Cursor::error_at(place, "this code has no end: `}%` is missing");
                 };
-                expression::parse(code, inside).map(|code| match code {
-                    Ok(statements) => ScriptAction::Code(statements),
-                    Err(what) => ScriptAction::Unsupported(what),
-                })
+                expression::parse(code, inside)?.map(ScriptAction::Code).map_err(ParseStop::Unsupported)
             }
             Some(c) if is_word(c) || c == '.' => self.call(),
             _ => self.cursor.expected("a segment (`<` or `>`), a system call, a command in backquotes or `%{`"),
         }
     }
 
-    fn integer<T: TryFrom<i64>>(&mut self, what: &str) -> Parsed<T> {
+    fn integer<T: TryFrom<i64>>(&mut self, what: &str) -> Reading<T> {
         self.skip()?;
         let place = self.cursor.place();
         let negative = self.cursor.eat("-");
@@ -204,7 +244,13 @@ impl<'a> ScriptParser<'a> {
             (self.cursor.take_while(|c| c.is_ascii_digit()), 10)
         };
         if digits.is_empty() {
-            return self.cursor.expected(what);
+            // Other versions of packetdrill know names of numbers, and numbers that are not compared.
+            let word = self.cursor.take_while(|c| c.is_ascii_uppercase() || c == '_');
+            return match word {
+                "" if self.cursor.at("...") => unsupported(format!("`...` as {what}")),
+                "" => self.cursor.expected(what),
+                _ => unsupported(format!("`{word}` as {what}")),
+            };
         }
         let value = i64::from_str_radix(digits, radix).ok().map(|value| if negative { -value } else { value });
         match value.and_then(|value| T::try_from(value).ok()) {
@@ -213,8 +259,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    /// Parses a packet. The inner error names a part that is not supported.
-    fn packet(&mut self) -> Parsed<Result<ScriptSegment, String>> {
+    fn packet(&mut self) -> Reading<ScriptSegment> {
         self.skip()?;
         let mut segment = ScriptSegment::default();
         for (open, close) in [("[", "]"), ("(", ")")] {
@@ -222,15 +267,15 @@ impl<'a> ScriptParser<'a> {
                 let text = self.until(close, "IP header")?.trim();
                 segment.ecn = Ecn::named(text);
                 if segment.ecn.is_none() {
-                    return self.unsupported(format!("IP header field `{text}`"));
+                    return unsupported(format!("IP header field `{text}`"));
                 }
                 self.skip()?;
             }
         }
-        const OTHERS: [&str; 9] = ["ipv4", "ipv6", "icmp", "udp", "gre", "GREv0", "mpls", "encap", "raw"];
+        // Flags are capital letters; a word in small letters names another kind of packet, or an address.
         let word: String = self.cursor.rest().chars().take_while(|c| is_word(*c)).collect();
-        if OTHERS.contains(&word.as_str()) {
-            return self.unsupported(format!("`{word}` packets"));
+        if word.starts_with(|c: char| c.is_ascii_lowercase()) || word == "GREv0" {
+            return unsupported(format!("`{word}` packets"));
         }
         // Ports are those of the connection under test.
         if self.cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
@@ -239,9 +284,7 @@ impl<'a> ScriptParser<'a> {
             self.integer::<u16>("a port")?;
             self.skip()?;
         }
-        if let Err(what) = self.flags(&mut segment.flags)? {
-            return self.unsupported(what);
-        }
+        self.flags(&mut segment.flags)?;
         segment.seq = self.integer("a sequence number")?;
         self.token(":")?;
         let place = self.cursor.place();
@@ -265,22 +308,18 @@ impl<'a> ScriptParser<'a> {
             self.skip()?;
         }
         if self.keyword("urg") {
-            return self.unsupported("urgent data".to_owned());
+            return unsupported("urgent data");
         }
         segment.options = Some(Vec::new());
         if self.cursor.eat("<") {
-            match self.options()? {
-                Ok(options) => segment.options = options,
-                Err(what) => return self.unsupported(what),
-            }
+            segment.options = self.options()?;
         }
-        Ok(Ok(segment))
-    }
-
-    /// Skips the rest of a line that is not supported because of `what`.
-    fn unsupported<T>(&mut self, what: String) -> Parsed<Result<T, String>> {
-        self.cursor.take_while(|c| c != '\n');
-        Ok(Err(what))
+        self.skip()?;
+        if self.cursor.eat("/") {
+            let word = self.cursor.take_while(is_word);
+            return unsupported(format!("`/{word}` behind a segment"));
+        }
+        Ok(segment)
     }
 
     fn keyword(&mut self, word: &str) -> bool {
@@ -292,10 +331,10 @@ impl<'a> ScriptParser<'a> {
         found
     }
 
-    fn flags(&mut self, flags: &mut Flags) -> Parsed<Result<(), String>> {
+    fn flags(&mut self, flags: &mut Flags) -> Reading<()> {
         let place = self.cursor.place();
         if self.cursor.eat("-") {
-            return Ok(Ok(()));
+            return Ok(());
         }
         let letters = self.cursor.take_while(is_word);
         for letter in letters.chars() {
@@ -307,7 +346,7 @@ impl<'a> ScriptParser<'a> {
                 'U' => flags.urg = true,
                 'E' => flags.ece = true,
                 'W' => flags.cwr = true,
-                'A' => return Ok(Err("the flag AE of accurate ECN".to_owned())),
+                'A' => return unsupported("the flag AE of accurate ECN"),
                 _ => {
                     return Cursor::error_at(
                         place,
@@ -321,20 +360,20 @@ impl<'a> ScriptParser<'a> {
             return self.cursor.expected("the flags of a segment, such as `S`, `P.` or `.`");
         }
         if flags.ack && self.cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
-            return Ok(Err("the counter ACE of accurate ECN".to_owned()));
+            return unsupported("the counter ACE of accurate ECN");
         }
         if flags.urg {
-            return Ok(Err("urgent data".to_owned()));
+            return unsupported("urgent data");
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Parses TCP options after `<`; `None` stands for any options.
-    fn options(&mut self) -> Parsed<Result<Option<Vec<TcpOption>>, String>> {
+    fn options(&mut self) -> Reading<Option<Vec<TcpOption>>> {
         self.skip()?;
         if self.cursor.eat("...") {
             self.token(">")?;
-            return Ok(Ok(None));
+            return Ok(None);
         }
         let mut options = Vec::new();
         loop {
@@ -353,16 +392,11 @@ impl<'a> ScriptParser<'a> {
                     self.token("ecr")?;
                     TcpOption::Timestamp(value, self.integer("a timestamp")?)
                 }
-                "FO" | "FOEXP" | "md5" | "ECN" => return Ok(Err(format!("the TCP option `{name}`"))),
-                _ => {
-                    return self.cursor.expected(&format!(
-                        "one of mss, wscale, sackOK, sack, TS, nop, eol instead of the unknown TCP option `{name}`"
-                    ));
-                }
+                _ => return unsupported(format!("the TCP option `{name}`")),
             });
             self.skip()?;
             if self.cursor.eat(">") {
-                return Ok(Ok(Some(options)));
+                return Ok(Some(options));
             }
             if !self.cursor.eat(",") {
                 return self.cursor.expected("`,` or `>` behind a TCP option");
@@ -370,7 +404,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    fn blocks(&mut self) -> Parsed<Vec<(u32, u32)>> {
+    fn blocks(&mut self) -> Reading<Vec<(u32, u32)>> {
         let mut blocks = Vec::new();
         loop {
             let start = self.integer("the start of a SACK block")?;
@@ -383,7 +417,7 @@ impl<'a> ScriptParser<'a> {
         }
     }
 
-    fn call(&mut self) -> Parsed<ScriptAction> {
+    fn call(&mut self) -> Reading<ScriptAction> {
         let mut end = None;
         if self.cursor.eat("...") {
             self.skip()?;
@@ -408,7 +442,7 @@ impl<'a> ScriptParser<'a> {
     }
 
     /// Parses values separated by commas, up to `end`.
-    fn values(&mut self, end: &str, depth: u32) -> Parsed<Vec<Argument>> {
+    fn values(&mut self, end: &str, depth: u32) -> Reading<Vec<Argument>> {
         let mut values = Vec::new();
         self.skip()?;
         while !self.cursor.eat(end) {
@@ -421,7 +455,7 @@ impl<'a> ScriptParser<'a> {
         Ok(values)
     }
 
-    fn value(&mut self, depth: u32) -> Parsed<Argument> {
+    fn value(&mut self, depth: u32) -> Reading<Argument> {
         let mut parts = vec![self.single(depth)?];
         self.skip()?;
         while self.cursor.eat("|") {
@@ -431,7 +465,7 @@ impl<'a> ScriptParser<'a> {
         Ok(if parts.len() == 1 { parts.swap_remove(0) } else { Argument::Or(parts) })
     }
 
-    fn single(&mut self, depth: u32) -> Parsed<Argument> {
+    fn single(&mut self, depth: u32) -> Reading<Argument> {
         self.skip()?;
         if depth > MAX_DEPTH {
             return self.cursor.expected("less deeply nested arguments");
@@ -467,7 +501,7 @@ impl<'a> ScriptParser<'a> {
     }
 
     /// Parses fields `name = value` or `value`, separated by commas, up to `}`.
-    fn fields(&mut self, depth: u32) -> Parsed<Vec<(Option<String>, Argument)>> {
+    fn fields(&mut self, depth: u32) -> Reading<Vec<(Option<String>, Argument)>> {
         let mut fields = Vec::new();
         self.skip()?;
         while !self.cursor.eat("}") {

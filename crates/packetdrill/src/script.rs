@@ -49,7 +49,7 @@ pub enum ScriptAction {
     Command(String),
     /// Assertions and assignments between `%{` and `}%`.
     Code(Vec<Statement>),
-    /// A construct of the language that is not supported.
+    /// A construct that is not supported; the last event.
     Unsupported(String),
 }
 

@@ -11,6 +11,16 @@ use crate::system::CONGESTION_CONTROLS;
 /// The result of a call: the number returned, and the error if that is -1.
 type Returned = (i64, Option<&'static str>);
 
+/// The name that is used here for an error that has two names in Linux (`errno.h`).
+fn linux_errno(name: &str) -> &str {
+    match name {
+        "EWOULDBLOCK" => "EAGAIN",
+        "EDEADLOCK" => "EDEADLK",
+        "ENOTSUP" => "EOPNOTSUPP",
+        other => other,
+    }
+}
+
 fn failed(errno: &'static str) -> Result<Returned, ScriptStop> {
     Ok((-1, Some(errno)))
 }
@@ -59,7 +69,7 @@ impl ScriptHost {
         let (value, errno) = self.returned(call)?;
         let as_expected = match &call.result {
             Argument::Any => true,
-            result => result.integer() == Some(value) && call.errno.as_deref() == errno,
+            result => result.integer() == Some(value) && call.errno.as_deref().map(linux_errno) == errno,
         };
         if as_expected {
             return Ok(());
@@ -87,6 +97,11 @@ impl ScriptHost {
                 let kind = argument(call, 1)?;
                 if !kind.names("SOCK_STREAM") {
                     return ScriptStop::unsupported("sockets other than SOCK_STREAM");
+                }
+                if let Some(protocol) = call.arguments.get(2).and_then(Argument::word)
+                    && !["IPPROTO_TCP", "IPPROTO_IP"].contains(&protocol)
+                {
+                    return ScriptStop::unsupported(format!("sockets of {protocol}"));
                 }
                 let fd = call.result.integer().unwrap_or(3);
                 let options = SocketOptions { nonblocking: kind.names("SOCK_NONBLOCK"), ..SocketOptions::default() };
@@ -373,7 +388,9 @@ impl ScriptHost {
 /// Compares the error of `SO_ERROR`, by name, with the script.
 fn compare_name(wanted: &Argument, error: &str) -> Result<Returned, ScriptStop> {
     match wanted {
-        Argument::List(items) if items.first().is_some_and(|item| item.names(error)) => Ok((0, None)),
+        Argument::List(items) if items.first().and_then(Argument::word).map(linux_errno) == Some(error) => {
+            Ok((0, None))
+        }
         _ => ScriptStop::differs(format!("the pending error is {error}")),
     }
 }

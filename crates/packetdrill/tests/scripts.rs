@@ -91,6 +91,8 @@ fn times_are_held_to_the_tolerance() {
 fn unknown_statements_are_unsupported_with_their_line() {
     for rest in [
         "+0 epoll_create(1) = 5\n",
+        "+0 socket(..., SOCK_STREAM, IPPROTO_SCTP) = 7\n",
+        "+0 socket(..., SOCK_STREAM, IPPROTO_MPTCP) = 7\n",
         "+0 ioctl(4, SIOCATMARK, [0]) = 0\n",
         "+0 < icmp unreachable frag_needed mtu 1200 [1:1001(1000)]\n",
         "+0 < udp (1000)\n",
@@ -106,6 +108,38 @@ fn unknown_statements_are_unsupported_with_their_line() {
         let (verdict, line, reason) = after_open(rest);
         assert_eq!((verdict, line), (ScriptVerdict::Unsupported, 8), "{rest}: {reason}");
     }
+}
+
+/// What only other versions of packetdrill know is unsupported. Nothing behind it is read.
+#[test]
+fn other_dialects_are_unsupported_with_their_line() {
+    for rest in [
+        "+0 < . 1:1(0) ack 1 win 1000 <mp_capable v1>\n",
+        "+0 > . 1:1(0) ack 1 <nocheck>\n",
+        "+0 > . 1:1(0) ack 1 <dss dack4=trunc_r64_hmac(skey) nocs>\n",
+        "+0 > . 1:1(0) ack 1 <mss MSS,nop,wscale 8>\n",
+        "+0 > . 1:1(0) ack ... win 5\n",
+        "+0 > . 1:1(0) ack 1 win 5 <mss 1460,nop> /udp(8000>9000)\n",
+        "+0 > . 1:1(0) ack 1 /udp(8000>9000)\n",
+        "#ifdef Linux\n",
+        "#define MSS 1460\n",
+        "+0 < sctp: INIT[flgs=0, tag=1, a_rwnd=1500,\n   os=1, is=1, tsn=0]\n",
+        "+0 < udplite (1000)\n",
+        "+0 > addr[caddr0] > addr[saddr0] . 1:1(0) ack 1\n",
+    ] {
+        let (verdict, line, reason) = after_open(rest);
+        assert_eq!((verdict, line), (ScriptVerdict::Unsupported, 8), "{rest}: {reason}");
+    }
+}
+
+/// `errno.h` of Linux gives the number of EAGAIN to EWOULDBLOCK.
+#[test]
+fn an_error_with_two_names_is_one_error() {
+    for name in ["EAGAIN", "EWOULDBLOCK"] {
+        let (verdict, _, reason) = after_open(&format!("+0 recv(4, ..., 1000, MSG_DONTWAIT) = -1 {name}\n"));
+        assert_eq!(verdict, ScriptVerdict::Pass, "{reason}");
+    }
+    assert_eq!(after_open("+0 recv(4, ..., 1000, MSG_DONTWAIT) = -1 EINTR\n").0, ScriptVerdict::Differs);
 }
 
 #[test]

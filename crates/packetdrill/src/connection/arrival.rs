@@ -10,8 +10,11 @@ use crate::script::{Ecn, Flags, ScriptSegment};
 impl ScriptConnection {
     /// Handles a segment. Returns false if the segment does not belong to this connection; the answer is then RST.
     pub fn on_segment(&mut self, at: &mut Moment<'_>, segment: &ScriptSegment) -> bool {
+        // RFC 9293, sections 3.10.7.3 and 3.10.7.4: in the handshake, an ACK of something else is answered with RST.
+        let foreign = segment.flags.ack && !segment.flags.rst && segment.ack != 1;
         match self.stage {
             ConnectionStage::Gone => false,
+            ConnectionStage::SynSent | ConnectionStage::SynReceived if foreign => false,
             ConnectionStage::SynSent => {
                 self.on_segment_syn_sent(at, segment);
                 true
@@ -21,7 +24,7 @@ impl ScriptConnection {
                     self.stage = ConnectionStage::Gone;
                 } else if segment.flags.syn {
                     self.send_syn(at);
-                } else if segment.flags.ack && segment.ack == 1 {
+                } else if segment.flags.ack {
                     self.establish(at, segment);
                     self.on_segment_established(at, segment);
                 }
@@ -55,6 +58,10 @@ impl ScriptConnection {
         let stamp = segment.timestamp();
         let expected = self.expected();
         let Some((sender, receiver)) = &mut self.ends else { return };
+        // As in Linux, nothing answers a segment without ACK, SYN and RST, wherever it lies.
+        if !(segment.flags.ack || segment.flags.syn || segment.flags.rst) {
+            return;
+        }
         let start = segment.seq.wrapping_sub(expected).cast_signed();
         let window = receiver.window() as i64;
         // RFC 9293, section 3.10.7.4, first step, and RFC 7323, section 5.3.
@@ -71,9 +78,6 @@ impl ScriptConnection {
         }
         if stale || segment.flags.syn || (outside && segment.payload == 0) {
             self.answer(at);
-            return;
-        }
-        if !segment.flags.ack {
             return;
         }
         // Fifth step: a segment that acknowledges data never sent is dropped; as in Linux, no ACK answers it.
