@@ -4,9 +4,9 @@ import bOverN from "../lessons/b-over-n.toml";
 import bufferbloat from "../lessons/bufferbloat.toml";
 import compound from "../lessons/compound.toml";
 import hiddenNode from "../lessons/hidden-node.toml";
+import hotSpot from "../lessons/hot-spot.toml";
 import las from "../lessons/las.toml";
 import lessons from "../lessons/lessons.json";
-import lostAck from "../lessons/lost-ack.toml";
 import sessions from "../lessons/sessions.toml";
 import slowStation from "../lessons/slow-station.toml";
 import uploads from "../lessons/uploads.toml";
@@ -25,8 +25,8 @@ export interface Lesson {
 }
 
 const TEXTS: Record<string, string> = {
+  "hot-spot": hotSpot,
   uploads,
-  "lost-ack": lostAck,
   "slow-station": slowStation,
   las,
   "b-over-n": bOverN,

@@ -380,7 +380,7 @@ def compare(
 
     Examples
     --------
-    >>> s = Scenario.from_file("hot_spot.toml")  # doctest: +SKIP
+    >>> s = Scenario.from_file("hot-spot.toml")  # doctest: +SKIP
     >>> compare(s, s.with_({"ap.queue.discipline": "las"}))  # doctest: +SKIP
     """
     found: list[tuple[str, Found | Scenario]] = []

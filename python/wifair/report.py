@@ -50,7 +50,8 @@ def text(results: Results | SavedResults, width: int | None = None) -> str:
     room = width or shutil.get_terminal_size((WIDE, 24)).columns
     cell = [line for pair in _cell(results) for line in _wrapped(pair, room)]
     tables = (_table(columns, room) for columns in (_flow_columns(results), _datagram_columns(results)))
-    return "\n".join([_title(results), "", *(line for table in tables if table for line in [*table, ""]), *cell])
+    rows = (line for table in tables if table for line in [*table, ""])
+    return "\n".join([*_wrapped(_title(results), room), "", *rows, *cell])
 
 
 def html_tables(results: Results | SavedResults) -> str:

@@ -106,7 +106,7 @@ def run(
 
     Examples
     --------
-    >>> results = run("hot_spot.toml", seeds=range(1, 11))  # doctest: +SKIP
+    >>> results = run("hot-spot.toml", seeds=range(1, 11))  # doctest: +SKIP
     >>> results.summary["jain_index"]  # doctest: +SKIP
     Interval(mean=0.93, half_width=0.02)
     """

@@ -83,3 +83,20 @@ def test_init_writes_a_file_and_keeps_an_existing_one(tmp_path: Path) -> None:
     wifair("init", "grid", "mine.toml", cwd=tmp_path)
     assert (tmp_path / "mine.toml").read_text() == gallery.example("grid").text
     assert wifair("init", "grid", "-")[0] == gallery.example("grid").text
+
+
+def test_the_readme_the_lab_and_init_show_one_hot_spot_and_it_starves_in_every_seed() -> None:
+    """The README's own scenario showed starvation in two of five seeds, and never on the default seed."""
+    text = gallery.example("hot-spot").text
+    root = Path(__file__).parents[2]
+    assert f"```toml\n{text}```" in (root / "README.md").read_text(encoding="utf-8")
+    assert (root / "lab" / "lessons" / "hot-spot.toml").read_text(encoding="utf-8") == text
+    assert json.loads((root / "lab" / "lessons" / "lessons.json").read_text(encoding="utf-8"))[0]["id"] == "hot-spot"
+    scenario = Scenario.from_text(text)
+    assert scenario.seeds == (1,)
+    seeds = range(1, 21)
+    starved = run(scenario, seeds=seeds).flows["starved"].reshape(len(seeds), 20).sum(axis=1)
+    assert starved.min() >= 7  # as the README says of 200 seeds
+    assert starved.max() <= 13
+    for cure in ({"ap.queue.discipline": "las"}, {"ap.scheme.window": "b-over-n"}, {"ap.queue.limit": "400 packets"}):
+        assert not run(scenario.with_(cure), seeds=seeds).flows["starved"].any(), cure

@@ -46,8 +46,8 @@ def check_command(file: str, changes: tuple[str, ...], resolved: bool, as_json: 
 
     \b
     Examples:
-      wifair check hot_spot.toml
-      wifair check hot_spot.toml --set stations.count=20 --resolved
+      wifair check hot-spot.toml
+      wifair check hot-spot.toml --set stations.count=20 --resolved
     """  # noqa: D301
     try:
         scenario = Scenario.from_file(file, overrides=changes)

@@ -103,13 +103,13 @@ def run_command(
 
     \b
     Examples:
-      wifair run hot_spot.toml
-      wifair run hot_spot.toml --seeds 1..10 --set stations.count=20
-      wifair run hot_spot.toml --set flows.up.tcp.cc=vegas --json > vegas.json
-      wifair run hot_spot.toml --series --out results --figure run.png
-      wifair run hot_spot.toml --pcap captures --pcap-at air,server --pcap-snap 160
-      wifair run hot_spot.toml --timeline air.svg --from '5 s' --to '5.01 s'
-      wifair run hot_spot.toml --frames frames.csv
+      wifair run hot-spot.toml
+      wifair run hot-spot.toml --seeds 1..10 --set stations.count=20
+      wifair run hot-spot.toml --set flows.up.tcp.cc=vegas --json > vegas.json
+      wifair run hot-spot.toml --series --out results --figure run.png
+      wifair run hot-spot.toml --pcap captures --pcap-at air,server --pcap-snap 160
+      wifair run hot-spot.toml --timeline air.svg --from '5 s' --to '5.01 s'
+      wifair run hot-spot.toml --frames frames.csv
       wifair run wifi-6.toml --stations
     """  # noqa: D301
     if series and not (as_json or out or figure):

@@ -113,9 +113,9 @@ def sweep_command(
 
     \b
     Examples:
-      wifair sweep hot_spot.toml --vary 'stations.count=2..20:2' --seeds 1..10 --out results
-      wifair sweep hot_spot.toml --vary flows.tcp.cc=reno,vegas --stop-when 'ci(jain) < 0.01' --seeds 1..5 --out results
-      wifair sweep hot_spot.toml --vary 'servers.delay=uniform(1 ms, 99 ms)' --samples 200 --out results --dry-run
+      wifair sweep hot-spot.toml --vary 'stations.count=2..20:2' --seeds 1..10 --out results
+      wifair sweep hot-spot.toml --vary flows.tcp.cc=reno,vegas --stop-when 'ci(jain) < 0.01' --seeds 1..5 --out results
+      wifair sweep hot-spot.toml --vary 'servers.delay=uniform(1 ms, 99 ms)' --samples 200 --out results --dry-run
     """  # noqa: D301
     if out is None and not dry_run:
         raise click.UsageError("Missing option '--out': a folder for the results.")

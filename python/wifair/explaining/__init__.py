@@ -110,7 +110,7 @@ def explain(results: Found) -> Explanation:
 
     Examples
     --------
-    >>> explain(run("hot_spot.toml", series="100 ms"))  # doctest: +SKIP
+    >>> explain(run("hot-spot.toml", series="100 ms"))  # doctest: +SKIP
     """
     others: list[Finding] = []
     for name, tell in (

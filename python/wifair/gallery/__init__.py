@@ -9,7 +9,7 @@ __all__ = ["Example", "example", "examples"]
 
 # In the order in which `wifair init` shows them.
 NETWORKS = {
-    "hot-spot": "eight uploads through one access point: ACKs overflow its queue",
+    "hot-spot": "twenty uploads through one access point: ACKs overflow its queue, and half of them starve",
     "home": "a backup, a film, and sensors that wake up now and then",
     "lecture-hall": "200 stations: web pages and uploads",
     "rrul": "latency under load: echoes and a call beside four uploads and four downloads",

@@ -90,7 +90,7 @@ def lab(scenario: Source | None = None, *, height: int = 900) -> LabView:
 
     Examples
     --------
-    >>> view = wifair.lab("hot_spot.toml")  # doctest: +SKIP
+    >>> view = wifair.lab("hot-spot.toml")  # doctest: +SKIP
     >>> wifair.run(view.scenario, seeds=range(1, 31))  # doctest: +SKIP
     """
     if height < 100:

@@ -297,7 +297,7 @@ def sweep(
     Examples
     --------
     >>> runs = sweep(
-    ...     "hot_spot.toml",
+    ...     "hot-spot.toml",
     ...     vary={"stations.count": [2, 8, 20], "flows.tcp.cc": ["reno", "vegas"]},
     ...     seeds=range(1, 11),
     ...     out="results",
