@@ -114,6 +114,147 @@ def test_several_files_become_repetitions() -> None:
     assert "2 repetitions" in repr(both)
 
 
+BOTH_ENDS = sorted(path.name.removesuffix(".client.json") for path in (DATA / "iperf3").glob("*.client.json"))
+
+
+def _parts(path: Path) -> dict[str, Any]:
+    """The document that iperf3 wrote at once, or as events."""
+    text = path.read_text()
+    if not text.startswith('{"event"'):
+        document: dict[str, Any] = json.loads(text)
+        return document
+    found: dict[str, Any] = {"intervals": []}
+    for line in text.splitlines():
+        if not line.startswith('{"event"'):
+            break
+        event = json.loads(line)
+        if event["event"] == "interval":
+            found["intervals"].append(event["data"])
+        else:
+            found[event["event"]] = event["data"]
+    return found
+
+
+@pytest.mark.parametrize("name", BOTH_ENDS)
+def test_what_arrived_is_what_the_receiving_end_counted(name: str) -> None:
+    """The intervals of the end that receives a stream hold what arrived, whichever end's file is imported."""
+    paths = {end: DATA / "iperf3" / f"{name}.{end}.json" for end in ("client", "server")}
+    read = {end: read_iperf3(path) for end, path in paths.items()}
+    arrived: dict[str, float] = {}
+    for end, direction in (("server", "up"), ("client", "down")):
+        totals: dict[int, float] = {}
+        for interval in {str(one): one for one in _parts(paths[end])["intervals"]}.values():
+            for one in interval["streams"]:
+                if not one["sender"] and not one["omitted"]:
+                    totals[one["socket"]] = totals.get(one["socket"], 0) + one["bytes"]
+        arrived |= {f"{direction}{n}": size for n, size in enumerate(totals.values(), 1)}
+    cut = {end for end, path in paths.items() if "error" in _parts(path)}
+    for end, found in read.items():
+        flows = found.flows
+        assert set(flows["name"].tolist()) == arrived.keys()
+        assert ("cut short" in found.scenario.summary) == (end in cut)
+        udp = "UDP" in found.scenario.summary
+        for flow, size in zip(flows["name"].tolist(), flows["received_bytes"].tolist()):
+            receives = flow.startswith("up") == (end == "server")
+            if udp and not receives and (end == "server" or end in cut):
+                assert np.isnan(size)  # nobody told the sender
+            elif end in cut or not receives:  # the sender of TCP counts what it wrote
+                assert size == pytest.approx(arrived[flow], rel=0.5 if cut else 1e-3)
+            else:
+                assert size == arrived[flow]
+
+
+def test_goodput_of_both_ends_agrees() -> None:
+    """The clocks of the two ends start a little apart."""
+    compared = 0
+    for name in BOTH_ENDS:
+        client, server = (read_iperf3(DATA / "iperf3" / f"{name}.{end}.json").flows for end in ("client", "server"))
+        for one, other in zip(client["goodput_bps"].tolist(), server["goodput_bps"].tolist()):
+            if not np.isnan([one, other]).any():
+                assert one == pytest.approx(other, rel=0.12)
+                compared += 1
+    assert compared >= 14
+
+
+def test_datagrams_behind_the_last_that_arrived_are_no_goodput() -> None:
+    """65787 datagrams of 1400 bytes went up, the receiver saw 63842 numbers and missed 62633 of them: 1209 arrived."""
+    flows = read_iperf3(DATA / "iperf3" / "312-lossybidir.client.json").flows
+    assert flows["received_bytes"].tolist() == pytest.approx([1209 * 1400, 2544 * 1400])
+    assert flows["lost_packets"].tolist() == [62633, 60095]
+
+
+@pytest.mark.parametrize("name", ["3up.json", "bidir.json", "udp.json", "server.json"])
+def test_a_stream_of_events_is_read_as_the_document(name: str, tmp_path: Path) -> None:
+    document = json_of(name)
+    events = [("start", document["start"]), *(("interval", one) for one in document["intervals"])]
+    lines = [json.dumps({"event": event, "data": data}, separators=(",", ":")) for event, data in events]
+    end = json.dumps({"event": "end", "data": document["end"]}, separators=(",", ":"))
+    whole = read_iperf3(DATA / name)
+    for text in ("\n".join([*lines, end]), "\n".join([*lines, end, json.dumps(document, indent=1)])):
+        (tmp_path / "x.json").write_text(text)
+        found = read_iperf3(tmp_path / "x.json")
+        assert str(found.flows) == str(whole.flows)
+        assert str(found.cells) == str(whole.cells)
+    # A stream that was cut off in its last line has the intervals before.
+    (tmp_path / "x.json").write_text("\n".join([*lines, end[: len(end) // 2]]))
+    found = read_iperf3(tmp_path / "x.json")
+    assert "cut short (its end is missing)" in found.scenario.summary
+    assert found.flows["name"].tolist() == whole.flows["name"].tolist()
+
+
+def test_each_test_that_a_server_wrote_is_a_repetition(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text((DATA / "3up.json").read_text() + "\n" + (DATA / "3up_again.json").read_text())
+    found, apart = read_iperf3(tmp_path / "x.json"), read_iperf3(DATA / "3up.json", DATA / "3up_again.json")
+    assert str(found.flows) == str(apart.flows)
+
+
+CHILDREN = {
+    "TCP upload BE::tcp_rtt": {"RUNNER": "NullRunner"},
+    "TCP upload BE::tcp_cwnd": {},
+    "TCP download BE2::tcp_delivery_rate": {},
+    "cpu_stats_router::load": {},
+    "qdisc_stats_router::sent_bytes": {"RUNNER": "NullRunner"},
+    "VoIP::bitrate": {"UNITS": "Kbits/s"},
+    "wifi_stats_ap::avg_aggr_size::sta": {"UNITS": "packets"},
+    "HTTP latency": {"UNITS": "ms"},
+    "Dash": {"UNITS": "Mbits/s", "RUNNER": "DashJsRunner"},
+}
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+def test_what_flent_samples_beside_a_runner_is_no_flow(version: int, tmp_path: Path) -> None:
+    whole = read_flent(DATA / "rrul_be.flent.gz")
+    document = json.loads(gzip.decompress((DATA / "rrul_be.flent.gz").read_bytes()))
+    about = document["metadata"]["SERIES_META"]
+    if version == 1:  # netperf-wrapper told neither runners nor units
+        about.clear()
+        del document["version"], document["raw_values"]
+    else:
+        document["version"] = version
+    for name, more in CHILDREN.items():
+        document["results"][name] = [67.0] * len(document["x_values"])
+        if version > 1:
+            about[name] = more
+    (tmp_path / "x.flent").write_text(json.dumps(document))
+    found = read_flent(tmp_path / "x.flent")
+    assert found.flows["name"].tolist() == whole.flows["name"].tolist()
+    assert found.cells["goodput_bps"][0] == pytest.approx(whole.cells["goodput_bps"][0], rel=0.2)
+    windows = dict(zip(found.flows["name"].tolist(), found.flows["cwnd_mean"].tolist()))
+    assert windows.pop("TCP upload BE") == 67.0
+    assert np.isnan(list(windows.values())).all()
+    upload = found.flows["name"].tolist().index("TCP upload BE")
+    assert found.flows["rtt_p95_s"][upload] == pytest.approx(0.067)
+
+
+def test_pings_of_netperf_were_rates_before_version_4(tmp_path: Path) -> None:
+    document = json.loads(gzip.decompress((DATA / "rrul_be.flent.gz").read_bytes()))
+    document["raw_values"] = {"Ping (ms) UDP BE1": [{"t": 1.0, "dur": 0.2, "val": 20.0}]}
+    for version, expected in ((3, 1 / 20), (4, 20 / 1000)):
+        document["version"] = version
+        (tmp_path / "x.flent").write_text(json.dumps(document))
+        assert read_flent(tmp_path / "x.flent").cells["ping_mean_s"][0] == pytest.approx(expected)
+
+
 def test_flents_uploads_and_downloads_become_flows_without_its_sums() -> None:
     found = read_flent(DATA / "rrul_be.flent.gz")
     document = json.loads(gzip.decompress((DATA / "rrul_be.flent.gz").read_bytes()))
@@ -168,6 +309,8 @@ def test_imported_results_work_like_simulated_ones(tmp_path: Path) -> None:
         ((DATA / "refused.json").read_text(), "unable to connect to server: Connection refused"),
         ("[ ID] Interval  Transfer  Bitrate", "run iperf3 with --json"),
         ("{}", "no `start` and `end`"),
+        ("", "is no JSON"),
+        ('{"event":"error","data":"unable to connect"}\n{"event":"end","data":{}}', "a failure of iperf3: unable to"),
         ('{"start": {}, "end": {}}', "is not complete: KeyError"),
         ((DATA / "3up.json").read_text().replace('"protocol"', '"was"'), "is not complete: KeyError 'protocol'"),
         ((DATA / "3up.json").read_text()[:3000], "is no JSON"),

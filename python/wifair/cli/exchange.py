@@ -49,7 +49,7 @@ def import_options(command: Command) -> Command:
 @import_command.command(name="iperf3")
 @import_options
 def iperf3_command(files: tuple[str, ...], name: str | None, out: str | None, figure: str | None, force: bool) -> None:
-    """Read what `iperf3 --json` wrote; each FILE is a repetition, each stream a flow.
+    """Read what `iperf3 --json` or `--json-stream` wrote; each test is a repetition, each stream a flow.
 
     \b
     Examples:

@@ -233,9 +233,11 @@ def _cell(repetition: ImportedFile) -> dict[str, float]:
     goodput = np.array([flow.figures["goodput_bps"] for flow in repetition.flows])
     upload = np.array([flow.direction == "up" for flow in repetition.flows])
     again = [flow.figures.get("retransmissions", NAN) for flow in repetition.flows]
-    found = {
+    found = {"throughput_bps": float(sum(flow.figures.get("throughput_bps", NAN) for flow in repetition.flows))}
+    if np.isnan(goodput).any():  # who sent UDP and was told nothing knows no goodput
+        return found
+    found |= {
         "goodput_bps": float(goodput.sum()),
-        "throughput_bps": float(sum(flow.figures.get("throughput_bps", NAN) for flow in repetition.flows)),
         "jain_index": float(metrics.jain_index(goodput)),
         "up_goodput_bps": float(goodput[upload].sum()) if upload.any() else NAN,
         "down_goodput_bps": float(goodput[~upload].sum()) if not upload.all() else NAN,
