@@ -28,6 +28,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from wifair import loaded
 from wifair._core import __version__
 from wifair.errors import (
     CaptureError,
@@ -104,6 +105,8 @@ __all__ = [
     "sweeps",
     "write_flent",
 ]
+
+loaded.watch()
 
 # Imported when first used: the command answers `--help` without numpy.
 _LAZY = {

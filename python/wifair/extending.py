@@ -7,21 +7,18 @@ saved, swept, and sent to other processes, which must be able to import the clas
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import TracebackType
 
 from wifair._core import CongestionControl, QueueDiscipline
 from wifair.errors import ScenarioError
 
 BASES: dict[str, type] = {"CongestionControl": CongestionControl, "QueueDiscipline": QueueDiscipline}
-
-LIBRARY = ("builtins", "wifair", "abc")
-"""Modules whose classes belong to Python or to this package."""
 
 _given: dict[str, type] = {}
 """Classes that were handed over as such: those of a function or a notebook cannot be imported."""
@@ -34,12 +31,45 @@ def name_of(cls: type) -> str:
     ------
     TypeError
         If it is neither a congestion control nor a queue discipline.
+    ScenarioError
+        If its module has another class of that name by now.
     """
     if not issubclass(cls, tuple(BASES.values())):
         raise TypeError(f"{cls.__qualname__} is no subclass of wifair.{' or wifair.'.join(BASES)}")
     name = f"{cls.__module__}:{cls.__qualname__}"
+    there = _in_module(name)
+    if there is None and _given.get(name, cls) is not cls:
+        from wifair.live_code import digest  # noqa: PLC0415
+
+        if digest(cls) != digest(_given[name]):  # the function that makes it was called with other arguments
+            name += f"#{digest(cls).hex()[:12]}"
+    elif there not in (None, cls):
+        raise _error(f"`{cls.__qualname__}` is not the class that `{cls.__module__}` has now", "take that one")
     _given[name] = cls
     return name
+
+
+def _in_module(name: str) -> object:
+    """Get what a loaded module has under the name of a class; None if it has nothing."""
+    module, _, path = name.partition(":")
+    found: object = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def known(name: str) -> type:
+    """Get a class that has been loaded, or was handed over.
+
+    Raises
+    ------
+    LookupError
+        If there is none.
+    """
+    cls = _in_module(name) or _given.get(name)
+    if not isinstance(cls, type):
+        raise LookupError(name)
+    return cls
 
 
 def find(name: str, base: str, folder: str = ".") -> type:
@@ -59,8 +89,10 @@ def find(name: str, base: str, folder: str = ".") -> type:
     ScenarioError
         If there is no such class, or it is not of that kind.
     """
-    cls: object = _given.get(name)
     module, _, path = name.partition(":")
+    cls: object = None
+    with suppress(LookupError):
+        cls = known(name)
     if cls is None:
         cls = _import(module, folder)
         for part in path.split("."):
@@ -141,24 +173,6 @@ def _import(module: str, folder: str, *, again: bool = False) -> object:
         return _import(module, folder, again=True)
     except (Exception, SystemExit) as error:
         raise _error(f"cannot import `{module}`: {type(error).__name__}: {error}") from error
-
-
-def _source(cls: type) -> bytes:
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    try:
-        return Path(file).read_bytes() if file else inspect.getsource(cls).encode()
-    except (OSError, TypeError):
-        return b"".join(_code(cls))
-
-
-def _code(cls: type) -> Iterator[bytes]:
-    """List what the functions of a class do, where there is no source: in a session of the bare interpreter."""
-    for name, value in sorted(vars(cls).items()):
-        code: CodeType | None = getattr(value, "__code__", None)
-        if code is not None:
-            yield f"{name}{code.co_names}{code.co_consts}".encode() + code.co_code
-        elif isinstance(value, (int, float, str)):
-            yield f"{name}={value!r}".encode()
 
 
 def _error(message: str, note: str = "") -> ScenarioError:

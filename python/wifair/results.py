@@ -48,6 +48,8 @@ class Results(Drawable):
     """The noun for what distinguishes runs of a scenario."""
     _DERIVED: frozenset[str] = frozenset({"goodput_bps"})
     """Columns of the series that are not in the JSON."""
+    _ran = ""
+    """The hash of a scenario with classes as it was run: their sources may change."""
 
     def __init__(
         self, scenario: Scenario, outcomes: Iterable[_core.Outcome] | Gathered, *, series_step_s: float = math.nan
@@ -55,6 +57,7 @@ class Results(Drawable):
         """`outcomes` are what the core returned, one for each seed; `series_step_s` is the time between samples."""
         gathered = outcomes if isinstance(outcomes, Gathered) else Gathered(outcomes)
         self.scenario = scenario
+        self._ran = scenario.hash if scenario._core.classes() else ""
         self._runs = tuple(gathered.runs)
         self.seeds = tuple(run.seed for run in gathered.runs)
         self.flows = gathered.table("flows")
@@ -130,7 +133,7 @@ class Results(Drawable):
             "version": _core.__version__,
             "scenario": {
                 "name": self.scenario.name,
-                "hash": self.scenario.hash,
+                "hash": self._ran or self.scenario.hash,
                 "duration_s": self.scenario.duration_s,
                 "overrides": list(self.scenario.overrides),
             },

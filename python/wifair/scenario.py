@@ -204,21 +204,39 @@ class Scenario:
         parts += [f"{count} {what}{'s' * (count != 1)}" for count, what in counts if count]
         return ", ".join([*parts, f"{core.duration_s:g} s"])
 
-    @cached_property
+    @property
     def hash(self) -> str:
         """SHA-256 of `resolved` without its seeds, in hexadecimal: what a run depends on besides seed and version.
 
-        If the scenario names classes of your own, their sources are included; they are not imported for that.
+        If the scenario names classes of your own, their sources and all that these import are included, as they were
+        loaded, or else as they are on the disk; they are not imported for that.
+
+        Raises
+        ------
+        ScenarioError
+            If the source of a class is not found.
         """
         named = self._core.classes()
         if not named:
-            return self._core.hash()
+            return self._hash
         import hashlib  # noqa: PLC0415
 
         from wifair.class_sources import digest  # noqa: PLC0415
 
         sources = digest((name for name, _ in named), self._folder)
-        return hashlib.sha256(f"{self._core.hash()}{sources}".encode()).hexdigest()
+        return hashlib.sha256(f"{self._hash}{sources}".encode()).hexdigest()
+
+    @cached_property
+    def _hash(self) -> str:
+        return self._core.hash()
+
+    def _require_unchanged(self) -> None:
+        """Refuse classes whose sources have changed since they were loaded; see `class_sources.require_unchanged`."""
+        named = self._core.classes()
+        if named:
+            from wifair.class_sources import require_unchanged  # noqa: PLC0415
+
+            require_unchanged((name for name, _ in named), self._folder)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.resolved == other.resolved

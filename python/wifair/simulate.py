@@ -111,6 +111,7 @@ def run(
     Interval(mean=0.93, half_width=0.02)
     """
     scenario = scenario_of(scenario)
+    scenario._require_unchanged()
     numbers = read_seeds(scenario.seeds if seeds is None else seeds)
     workers = threads if threads is not None else cores()
     if workers < 1:

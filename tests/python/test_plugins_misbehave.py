@@ -158,7 +158,7 @@ def test_waiting_for_runs_ends_if_the_signal_is_handled_late(tmp_path: Path) -> 
     """As when the thread that handles Ctrl-C gets Python's lock late, because a method does not return."""
     with Store(tmp_path / "out") as store:
         engine = Threads(1)
-        work = Work(store, _Fixed([]), engine)
+        work = Work(store, _Fixed([], []), engine)
         late = threading.Timer(30.0, lambda: work._arrived.put((Key("", 0), Future())))
         before = signal.signal(signal.SIGALRM, lambda *_: time.sleep(0.3))
         late.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from typing import NamedTuple
@@ -94,16 +94,23 @@ def compute(
     for request in wanted:
         if not 0 <= request.seed <= MOST_SEED:
             raise ValueError(f"seed {request.seed} is not between 0 and 2**63 - 1")
+    keys: list[Key] = []
+    hashes: dict[int, str] = {}  # once each: a class of a notebook may change what it refers to
+    for request in wanted:
+        if id(request.scenario) not in hashes:
+            request.scenario._require_unchanged()
+            hashes[id(request.scenario)] = request.scenario.hash
+        keys.append(Key(hashes[id(request.scenario)], request.seed))
     kept, step_ns = kept_of(tables, series)
     with ExitStack() as stack:
         if not isinstance(store, Store):
             store = stack.enter_context(Store(store))
-        points = {(r.scenario.hash, tuple(sorted(r.labels.items()))): r.labels for r in wanted}
+        points = {(key.scenario, tuple(sorted(r.labels.items()))): r.labels for key, r in zip(keys, wanted)}
         store.add_points((scenario, labels) for (scenario, _), labels in points.items())
         engine = engine_of(executor, threads, time_limit)
         stack.callback(engine.close)
-        Work(store, _Fixed(wanted), engine, kept=kept, step_ns=step_ns, report=progress).run()
-        return Runs(store.path, [(Key(r.scenario.hash, r.seed), r.labels) for r in wanted], [name for name, _ in kept])
+        Work(store, _Fixed(keys, wanted), engine, kept=kept, step_ns=step_ns, report=progress).run()
+        return Runs(store.path, [(key, r.labels) for key, r in zip(keys, wanted)], [name for name, _ in kept])
 
 
 def kept_of(tables: Iterable[str], series: str | None) -> tuple[list[Kept], int | None]:
@@ -139,9 +146,9 @@ def limit_of(time_limit: str | None) -> float | None:
 class _Fixed:
     """A source of runs that are all known from the start."""
 
-    def __init__(self, requests: Iterable[Request]) -> None:
-        self._scenarios = {request.scenario.hash: request.scenario for request in requests}
-        self._keys = deque(dict.fromkeys(Key(request.scenario.hash, request.seed) for request in requests))
+    def __init__(self, keys: Sequence[Key], requests: Sequence[Request]) -> None:
+        self._scenarios = {key.scenario: request.scenario for key, request in zip(keys, requests)}
+        self._keys = deque(dict.fromkeys(keys))
         self.total = len(self._keys)
 
     def take(self) -> Key | None:

@@ -18,7 +18,8 @@ from wifair import _core, memory
 from wifair.errors import StoppedError
 from wifair.interrupting import GRACE_S, end_python
 from wifair.scenario import Scenario
-from wifair.sweeps.task import VERSION, Computed, Task, perform, simulate
+from wifair.sweeps.store import Key
+from wifair.sweeps.task import VERSION, Computed, Task, perform, require_same, simulate
 
 UNKNOWN_SLOTS = 32
 """Assumed number of simultaneous runs of an executor that does not tell its number of workers."""
@@ -36,8 +37,8 @@ class Engine(Protocol):
     def slots(self) -> int:
         """Number of runs at the same time."""
 
-    def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
-        """Begin a run."""
+    def submit(self, scenario: Scenario, key: Key, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
+        """Begin a run, whose scenario must have the hash of `key` at the end, too."""
 
     def restart(self) -> bool:
         """Replace workers that have died; return whether the engine can go on."""
@@ -73,8 +74,8 @@ class Threads:
             with suppress(KeyboardInterrupt):  # raised for a run that has ended in the meantime
                 task()
 
-    def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
-        """Begin a run."""
+    def submit(self, scenario: Scenario, key: Key, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
+        """Begin a run, whose scenario must have the hash of `key` at the end, too."""
         future: Future[Computed] = Future()
 
         def work() -> None:
@@ -85,7 +86,8 @@ class Threads:
             try:
                 if self._stopped:
                     control.stop()
-                done = simulate(scenario, seed, tables, step_ns, control, self._limit_s)
+                done = simulate(scenario, key.seed, tables, step_ns, control, self._limit_s)
+                require_same(scenario, key.scenario)
             except BaseException as error:
                 future.set_exception(error)
             else:
@@ -141,14 +143,14 @@ class Given:
             return max(sum(self._workers().values()), UNKNOWN_SLOTS)  # a cluster without tasks would never grow
         return int(getattr(self._executor, "_max_workers", 0)) or UNKNOWN_SLOTS
 
-    def submit(self, scenario: Scenario, seed: int, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
-        """Begin a run."""
+    def submit(self, scenario: Scenario, key: Key, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
+        """Begin a run, whose scenario must have the hash of `key` at the end, too."""
         named = scenario._core.classes()
         if named and not isinstance(self._executor, ThreadPoolExecutor):
             from wifair.extending import require_importable  # noqa: PLC0415
 
             require_importable(name for name, _ in named)
-        task = Task(scenario.resolved, scenario.hash, seed, tables, step_ns, VERSION, self._limit_s)
+        task = Task(scenario.resolved, key.scenario, key.seed, tables, step_ns, VERSION, self._limit_s)
         return self._executor.submit(perform, task)
 
     def _workers(self) -> dict[str, int]:

@@ -90,7 +90,9 @@ class Points:
         problems: dict[str, ScenarioError] = {}
         for index in range(len(self)):
             try:
-                hashes.append(self.scenario(index).hash)
+                scenario = self.scenario(index)
+                scenario._require_unchanged()
+                hashes.append(scenario.hash)
             except ScenarioError as error:
                 problems.setdefault(str(error), error)
                 if len(problems) == MOST_PROBLEMS:

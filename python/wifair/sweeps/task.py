@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from wifair import _core, memory
+from wifair import _core, live_code, memory
 from wifair.errors import WifairError
 from wifair.interrupting import limited
 from wifair.scenario import Scenario
@@ -18,7 +18,7 @@ VERSION = f"{_core.__version__}+{_core.__source__}"
 
 
 class OtherWorkerError(WifairError, RuntimeError):
-    """A worker of another version, whose results would differ."""
+    """A worker of another version, or with other sources of the user's classes, whose results would differ."""
 
 
 class Computed(NamedTuple):
@@ -58,9 +58,27 @@ def perform(task: Task) -> Computed:
     if task.version != VERSION:
         raise OtherWorkerError(f"a worker has wifair {VERSION}, this is {task.version}: install the same on both")
     scenario = _parse(task.text)
-    if scenario.hash != task.scenario:
-        raise OtherWorkerError(f"scenario {task.scenario} is another one here: {scenario.hash}")
-    return simulate(scenario, task.seed, task.tables, task.step_ns, _core.Control(memory.for_each(1)), task.limit_s)
+    require_same(scenario, task.scenario)  # a wrong one need not be run
+    done = simulate(scenario, task.seed, task.tables, task.step_ns, _core.Control(memory.for_each(1)), task.limit_s)
+    require_same(scenario, task.scenario)  # and its classes may have been loaded only now
+    return done
+
+
+def require_same(scenario: Scenario, expected: str) -> None:
+    """Refuse what has run, or would run, if it is not the scenario with the hash `expected`.
+
+    Raises
+    ------
+    OtherWorkerError
+        If it is another one: the source of a class has changed.
+    """
+    named = [name for name, _ in scenario._core.classes()]
+    if named and any(map(live_code.of, named)):
+        return  # what such a class refers to may change as it runs
+    if scenario.hash == expected:
+        return
+    why = f"the source of {' or '.join(named)} is not what was asked for: restart the workers" if named else ""
+    raise OtherWorkerError(f"scenario {expected[:12]} is another one here{f', since {why}' if why else ''}")
 
 
 def simulate(

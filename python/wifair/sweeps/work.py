@@ -202,7 +202,7 @@ class Work:
 
     def _submit(self, key: Key) -> None:
         try:
-            future = self._engine.submit(self._source.scenario(key), key.seed, self._tables, self._step_ns)
+            future = self._engine.submit(self._source.scenario(key), key, self._tables, self._step_ns)
         except BrokenExecutor as error:
             future = Future()
             future.set_exception(error)

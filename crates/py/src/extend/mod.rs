@@ -165,6 +165,7 @@ impl Classes {
 
     fn caller(&self, name: &str, place: String) -> Caller {
         let class = name.rsplit(['.', ':']).next().unwrap_or(name);
+        let class = class.split('#').next().unwrap_or(class); // what tells classes of one function apart
         Caller { class: class.into(), place: place.into(), failure: Arc::clone(&self.failure) }
     }
 
