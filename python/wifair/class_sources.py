@@ -24,7 +24,7 @@ class _Found(NamedTuple):
 
     path: Path
     data: bytes
-    source: loaded.Source | None
+    source: loaded.LoadedSource | None
     """As it was loaded; None if it is not."""
 
 

@@ -17,11 +17,9 @@ from types import TracebackType
 
 from wifair._core import CongestionControl, QueueDiscipline
 from wifair.errors import ScenarioError
+from wifair.live_code import digest, given, in_module, known
 
 BASES: dict[str, type] = {"CongestionControl": CongestionControl, "QueueDiscipline": QueueDiscipline}
-
-_given: dict[str, type] = {}
-"""Classes that were handed over as such: those of a function or a notebook cannot be imported."""
 
 
 def name_of(cls: type) -> str:
@@ -37,39 +35,14 @@ def name_of(cls: type) -> str:
     if not issubclass(cls, tuple(BASES.values())):
         raise TypeError(f"{cls.__qualname__} is no subclass of wifair.{' or wifair.'.join(BASES)}")
     name = f"{cls.__module__}:{cls.__qualname__}"
-    there = _in_module(name)
-    if there is None and _given.get(name, cls) is not cls:
-        from wifair.live_code import digest  # noqa: PLC0415
-
-        if digest(cls) != digest(_given[name]):  # the function that makes it was called with other arguments
+    there = in_module(name)
+    if there is None and given.get(name, cls) is not cls:
+        if digest(cls) != digest(given[name]):  # the function that makes it was called with other arguments
             name += f"#{digest(cls).hex()[:12]}"
     elif there not in (None, cls):
         raise _error(f"`{cls.__qualname__}` is not the class that `{cls.__module__}` has now", "take that one")
-    _given[name] = cls
+    given[name] = cls
     return name
-
-
-def _in_module(name: str) -> object:
-    """Get what a loaded module has under the name of a class; None if it has nothing."""
-    module, _, path = name.partition(":")
-    found: object = sys.modules.get(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def known(name: str) -> type:
-    """Get a class that has been loaded, or was handed over.
-
-    Raises
-    ------
-    LookupError
-        If there is none.
-    """
-    cls = _in_module(name) or _given.get(name)
-    if not isinstance(cls, type):
-        raise LookupError(name)
-    return cls
 
 
 def find(name: str, base: str, folder: str = ".") -> type:

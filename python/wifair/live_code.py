@@ -18,6 +18,32 @@ LIBRARY = ("builtins", "wifair", "abc")
 
 MOST_DEEP = 50
 
+given: dict[str, type] = {}
+"""Classes that were handed over as such: those of a function or a notebook cannot be imported."""
+
+
+def in_module(name: str) -> object:
+    """Get what a loaded module has under the name of a class; None if it has nothing."""
+    module, _, path = name.partition(":")
+    found: object = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def known(name: str) -> type:
+    """Get a class that has been loaded, or was handed over.
+
+    Raises
+    ------
+    LookupError
+        If there is none.
+    """
+    cls = in_module(name) or given.get(name)
+    if not isinstance(cls, type):
+        raise LookupError(name)
+    return cls
+
 
 class LiveCode(NamedTuple):
     """What a class does, as far as no file says it."""
@@ -30,13 +56,11 @@ class LiveCode(NamedTuple):
 
 def of(name: str) -> LiveCode | None:
     """Describe the class `module:Class`; None if the file of its module says everything."""
-    from wifair import extending  # noqa: PLC0415
-
     module, _, path = name.partition(":")
     if "<locals>" not in path and not is_typed(module):
         return None
     try:
-        cls = extending.known(name)
+        cls = known(name)
     except LookupError:
         return None
     walk = _Walk()

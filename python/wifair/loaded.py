@@ -19,7 +19,7 @@ _LIBRARY = f"{os.path.dirname(os.__file__)}{os.sep}"  # noqa: PTH120 (at each st
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-class Source(NamedTuple):
+class LoadedSource(NamedTuple):
     """The source from which a module was loaded."""
 
     path: str
@@ -32,7 +32,7 @@ class Source(NamedTuple):
     """When it was loaded instead of other contents; 0 if it never was."""
 
 
-_sources: dict[str, Source] = {}
+_sources: dict[str, LoadedSource] = {}
 _before: dict[str, tuple[int, int]] = {}
 """Modified when, and how large, the files of modules were that had been loaded before `watch`."""
 _order = itertools.count(1)
@@ -54,7 +54,7 @@ def is_installed(path: str) -> bool:
     return path.startswith(_LIBRARY) or any(part in path for part in _INSTALLED)
 
 
-def source_of(name: str, path: str) -> Source | None:
+def source_of(name: str, path: str) -> LoadedSource | None:
     """Get the source from which the module `name` was loaded; None if it is no longer known, because it has changed.
 
     Raises
@@ -68,7 +68,7 @@ def source_of(name: str, path: str) -> Source | None:
     if path in _before and _before[path] != _stamp(path):
         return None
     with open(path, "rb") as file:  # noqa: PTH123 (as the loader does)
-        source = _sources[name] = Source(path, file.read(), 0, 0)
+        source = _sources[name] = LoadedSource(path, file.read(), 0, 0)
     return source
 
 
@@ -87,7 +87,7 @@ class _Loader(SourceFileLoader):
         before, now = _sources.get(fullname), next(_order)
         same = before is None or before.data == data
         replaced = (before.replaced if before is not None else 0) if same else now
-        _sources[fullname] = Source(self.path, data, now, replaced)
+        _sources[fullname] = LoadedSource(self.path, data, now, replaced)
         return code
 
 
