@@ -7,6 +7,7 @@ STAMPS := $(VENV)/.stamps
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORE := --workspace --exclude wifair-py
 DIST ?= dist
+PYTEST = WIFAIR_LEFT_OUT=$(STAMPS)/left-out $(BIN)/pytest
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
@@ -23,8 +24,8 @@ $(STAMPS)/venv:
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/build: $(STAMPS)/venv pyproject.toml $(RUST)
-	@echo '[2/2] Rust core: some minutes the first time'
-	@PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --quiet
+	@echo '[2/2] Rust core: two minutes the first time, most of it in the last crate, wifair-py'
+	@PIP_QUIET=1 VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release
 	@touch $@
 
 $(STAMPS)/plot: $(STAMPS)/venv
@@ -39,21 +40,28 @@ $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml constraints-dev.txt
 
 build: $(STAMPS)/build ## build and install into .venv: afterwards .venv/bin/wifair works
 
-demo: $(STAMPS)/build $(STAMPS)/plot ## Table 1 of jung2016 and the unfairness of lee2007, published, in ns-2 and here
-	@$(BIN)/wifair reproduce jung2016/table1 lee2007/fig2a lee2007/fig2b lee2007/fig3 --out out --force
+demo: $(STAMPS)/build $(STAMPS)/plot ## who starves in a hot spot, what a cure does, and a table of a paper beside ns-2
+	@$(BIN)/python examples/demo.py out
 
 core-tests:
-	cargo test --locked --no-run --quiet $(CORE)
+	@CARGO_TERM_PROGRESS_WHEN=never cargo test --locked --no-run $(CORE)
 
 # Property tests draw the same cases each time here, so that a tree that passes goes on passing; new ones in `test-all`.
 # The extension ends with one compiler process, beside which the tests of the core are compiled.
 # Tests against the clock mostly wait, so two of them run at a time; one that fails is repeated: the computer may have
 # been busy for a moment.
 test: $(STAMPS)/tools ## tests of the Rust core, then of the Python side
+	@echo 'About ten minutes on two idle cores, compiling included'
+	@rm -f $(STAMPS)/left-out
+	@echo '[1/4] Compile the extension and the tests of the core'
 	@$(MAKE) --no-print-directory --jobs 2 $(STAMPS)/build core-tests
-	PROPTEST_RNG_SEED=1 cargo test --locked $(CORE)
-	$(BIN)/pytest --numprocesses auto --dist worksteal -m 'not alone'
-	$(BIN)/pytest -m alone --numprocesses 2 --dist loadfile --reruns 2 -raR
+	@echo '[2/4] Tests of the Rust core'
+	@PROPTEST_RNG_SEED=1 cargo test --locked $(CORE)
+	@echo '[3/4] Tests of the Python side'
+	@$(PYTEST) --numprocesses auto --dist worksteal -m 'not alone'
+	@echo '[4/4] Tests against the clock'
+	@$(PYTEST) -m alone --numprocesses 2 --dist loadfile --reruns 2 -raR
+	@$(BIN)/python tests/support/left_out.py $(STAMPS)/left-out
 
 test-all: $(STAMPS)/tools ## the same with the slow tests
 	@$(MAKE) --no-print-directory --jobs 2 $(STAMPS)/build core-tests

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+import left_out
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -59,6 +60,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Note the skipped tests, for the last lines of `make test`."""
+    if not hasattr(terminalreporter.config, "workerinput"):  # not once more in each worker
+        left_out.note(terminalreporter.stats.get("skipped", []))
 
 
 @pytest.fixture

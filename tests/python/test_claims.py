@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from wifair import reproduce
 from wifair.reproduce import Effort, session
-from wifair.reproduce.claims import Claim, Claims
+from wifair.reproduce.claims import MEANINGS, VERDICTS, Claim, Claims
 from wifair.reproduce.predicates import check
 from wifair.reproduce.table import Row, Table
 
@@ -185,3 +186,10 @@ def test_an_edit_flips_each_claim(key: str, claim: Claim) -> None:
         for row, values in zip(some, before):
             row.values = values
     pytest.fail("no edit makes it fail")
+
+
+def test_the_meaning_of_each_verdict_is_said_where_it_is_counted_and_on_the_page() -> None:
+    assert set(MEANINGS) == set(VERDICTS)
+    page = (Path(__file__).parents[2] / "docs" / "tutorials" / "reproduce-a-paper.md").read_text(encoding="utf-8")
+    for verdict, meaning in MEANINGS.items():
+        assert f"| `{verdict}` | {meaning} |" in page

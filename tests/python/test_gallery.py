@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import shlex
 from itertools import pairwise
 from pathlib import Path
@@ -100,3 +101,18 @@ def test_the_readme_the_lab_and_init_show_one_hot_spot_and_it_starves_in_every_s
     assert starved.max() <= 13
     for cure in ({"ap.queue.discipline": "las"}, {"ap.scheme.window": "b-over-n"}, {"ap.queue.limit": "400 packets"}):
         assert not run(scenario.with_(cure), seeds=seeds).flows["starved"].any(), cure
+
+
+def test_the_demo_says_what_its_runs_show() -> None:
+    """Its picture marks the flows that starve, and its words count them."""
+    path = Path(__file__).parents[2] / "examples" / "demo.py"
+    demo = runpy.run_path(str(path))
+    scenario = Scenario.from_text(gallery.example("hot-spot").text).with_({"duration": "30 s"})
+    before, after = run(scenario), run(scenario.with_({"ap.queue.discipline": "las"}))
+    picture, words = demo["picture"](before, after), " ".join(demo["words"](before, after).split())
+    starved = before.flows["starved"].astype(bool)
+    assert [line.endswith("starves") or "  starves  " in line for line in picture.splitlines()[1:]] == list(starved)
+    assert f"{starved.sum()} of 20 uploads starve" in words
+    assert f"dropped {before.cells['ap_drops_ack'][0]:,.0f} TCP ACKs" in words
+    assert "With it no upload starves" in words
+    assert "With it 11 uploads starve" in " ".join(demo["words"](before, before).split())

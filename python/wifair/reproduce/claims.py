@@ -20,6 +20,17 @@ from wifair.reproduce.table import Label, Row, Table, read_records
 
 Verdict = Literal["holds", "partly", "depends", "fails", "undecided", "calibrated", "definition", "untestable"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+MEANINGS: dict[Verdict, str] = {
+    "holds": "every part of the claim holds, in every reading",
+    "partly": "a part of the claim fails in every reading, but another part holds in at least one",
+    "depends": "the claim holds in some readings and fails in others",
+    "fails": "a part of the claim fails in every reading, and no part holds in any",
+    "undecided": "the intervals are too wide to tell, or a quick run contradicts the recorded full run",
+    "calibrated": "the value claimed is an input of the model",
+    "definition": "the claim is true by definition; no run can contradict it",
+    "untestable": "the model lacks what the claim is about",
+}
+"""What each verdict means; a reading is one way to fill in what the paper leaves open."""
 LEVEL = 0.05
 """Error probability of a claim, divided among its clauses."""
 GIVEN: tuple[Verdict, ...] = ("calibrated", "definition", "untestable")

@@ -10,7 +10,7 @@ from itertools import compress
 
 import numpy as np
 
-from wifair.reproduce.claims import VERDICTS
+from wifair.reproduce.claims import MEANINGS, VERDICTS
 from wifair.reproduce.model import Experiment, Paper
 from wifair.reproduce.session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row, Table
@@ -138,7 +138,10 @@ def _total(outcome: Outcome) -> str:
     broken = [
         f"{paper.key}: {judged.claim.id} is recorded as holding, and does not" for paper, judged in outcome.broken()
     ]
-    return "\n".join([line, *broken])
+    found = [verdict for verdict in VERDICTS if verdict in verdicts]
+    meanings = ["A reading is one way to fill in what a paper leaves open."] if found else []
+    meanings += [f"{verdict}: {MEANINGS[verdict]}" for verdict in found]
+    return "\n".join([line, *meanings, *broken])
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:

@@ -155,7 +155,7 @@ direction = "up"
 transport = "udp"
 udp.rate = "5 Mb/s"
 `;var Ta=`# Twenty laptops upload through one access point. The ACKs of their data overflow its queue, and about half of the
-# uploads starve. See which (\`wifair run hot-spot.toml --plot\`) and why (\`wifair explain hot-spot.toml\`), then try a cure:
+# uploads starve. \`wifair run hot-spot.toml --plot\` shows which, and \`wifair explain hot-spot.toml\` why. Try a cure:
 #   wifair compare hot-spot.toml --against 'ap.queue.discipline=las' --against 'ap.scheme.window=b-over-n'
 name = "hot spot"
 duration = "100 s"
