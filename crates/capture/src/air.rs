@@ -242,7 +242,7 @@ impl AirStatistics {
         let psdu = start..start.next_multiple_of(4).saturating_add(frame.length).saturating_add(delimiter);
         let is_data = frame.kind == WifiFrameKind::Data;
         let mpdus = begun.map_or(0, |ampdu| ampdu.mpdus) + u32::from(is_data);
-        channel.ampdu = number.map(|number| Ampdu {
+        channel.ampdu = number.filter(|_| !radio.ends_ampdu).map(|number| Ampdu {
             number,
             transmitter: frame.transmitter,
             receiver: frame.receiver,

@@ -242,10 +242,7 @@ impl Analyzer {
             self.counts.filtered += 1;
             return;
         }
-        if matches!(record.link, LinkType::Radiotap | LinkType::Wifi)
-            && !self.settings.keep_copies
-            && self.captured_twice.is_copy(record)
-        {
+        if record.link.is_wifi() && !self.settings.keep_copies && self.captured_twice.is_copy(record) {
             self.counts.captured_twice += 1;
             return;
         }
@@ -379,9 +376,9 @@ impl Taker<'_> {
     /// The direction, from the bits To DS and From DS of 802.11 frames.
     #[inline]
     fn way(&self, datagram: &Datagram<'_>) -> Option<StationDirection> {
-        match (self.link, datagram.place) {
-            (LinkType::Radiotap | LinkType::Wifi, 1) => Some(StationDirection::Up),
-            (LinkType::Radiotap | LinkType::Wifi, 2) => Some(StationDirection::Down),
+        match (self.link.is_wifi(), datagram.place) {
+            (true, 1) => Some(StationDirection::Up),
+            (true, 2) => Some(StationDirection::Down),
             _ => None,
         }
     }

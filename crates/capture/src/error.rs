@@ -37,7 +37,7 @@ impl fmt::Display for Error {
             Self::LinkType { number } => write!(
                 f,
                 "link type {number} is not understood: Ethernet (1), loopback (0, 108), raw IP (12, 14, 101, 228, 229), \
-                 802.11 (105, 127) and Linux cooked (113, 276) are"
+                 802.11 (105, 119, 127, 163, 192) and Linux cooked (113, 276) are"
             ),
             Self::Io(error) => write!(f, "cannot read: {error}"),
         }

@@ -92,8 +92,8 @@ def analyze_command(
     """Analyse the captures in FILE... (- is standard input): who got what, why, and how fair it was.
 
     Reads pcap and pcapng, plain or compressed with gzip or zstd, of any length, with Ethernet, raw IP, Linux cooked,
-    loopback or 802.11 frames. The exit code is 1 if a file is damaged (everything before the damage is analysed),
-    2 if it is not a capture.
+    loopback or 802.11 frames (plain, radiotap, PPI, Prism, AVS). The exit code is 1 if a file is damaged (everything
+    before the damage is analysed), 2 if it is not a capture.
 
     \b
     Examples:

@@ -1,9 +1,10 @@
 //! Extracts the IP packets from captured frames.
 //!
-//! Link types are those of the registry at tcpdump.org. VLAN tags (IEEE 802.1Q, 802.1ad), LLC/SNAP (IEEE 802.2) and
-//! PPPoE (RFC 2516) are skipped. A frame contains one IP packet, except for an 802.11 A-MSDU.
+//! Link types are those of the registry at tcpdump.org. VLAN tags (IEEE 802.1Q, 802.1ad), LLC/SNAP (IEEE 802.2), PPPoE
+//! (RFC 2516) and MPLS labels (RFC 3032) are skipped. A frame contains one IP packet, except for an 802.11 A-MSDU.
 
 pub mod mode;
+mod monitor;
 pub mod radiotap;
 pub mod wifi;
 
@@ -22,6 +23,12 @@ pub enum LinkType {
     Wifi,
     /// 802.11 frames after radiotap headers.
     Radiotap,
+    /// 802.11 frames after Prism headers, or AVS headers.
+    Prism,
+    /// 802.11 frames after AVS headers.
+    Avs,
+    /// Frames after PPI headers, which tell the link type of each; 802.11 in most cases.
+    Ppi,
     /// Linux cooked mode, version 1.
     Cooked,
     /// Linux cooked mode, version 2.
@@ -39,7 +46,10 @@ impl LinkType {
             12 | 14 | 101 | 228 | 229 => Self::RawIp,
             105 => Self::Wifi,
             113 => Self::Cooked,
+            119 => Self::Prism,
             127 => Self::Radiotap,
+            163 => Self::Avs,
+            192 => Self::Ppi,
             276 => Self::Cooked2,
             other => Self::Other(other),
         }
@@ -53,16 +63,24 @@ impl LinkType {
             Self::RawIp => 101,
             Self::Wifi => 105,
             Self::Cooked => 113,
+            Self::Prism => 119,
             Self::Radiotap => 127,
+            Self::Avs => 163,
+            Self::Ppi => 192,
             Self::Cooked2 => 276,
             Self::Other(number) => number,
         }
     }
 
+    /// Whether its frames are 802.11 frames.
+    pub const fn is_wifi(self) -> bool {
+        matches!(self, Self::Wifi | Self::Radiotap | Self::Prism | Self::Avs | Self::Ppi)
+    }
+
     /// Whether one packet may by design be captured more than once: on each interface of a cooked capture, on each hop
     /// of an 802.11 capture.
     pub const fn repeats(self) -> bool {
-        matches!(self, Self::Wifi | Self::Radiotap | Self::Cooked | Self::Cooked2)
+        self.is_wifi() || matches!(self, Self::Cooked | Self::Cooked2)
     }
 }
 
@@ -138,16 +156,36 @@ pub fn decode<'a>(link: LinkType, data: &'a [u8], original: u32, sink: &mut impl
             let place = interface << 8 | u32::from(head[10]);
             after(data, original, 20, |rest, original| by_type(protocol, rest, original, place, sink))
         }
-        LinkType::Radiotap => match radiotap::parse(data) {
-            Some((radio, _)) if radio.is_empty => DecodeOutcome::Other,
-            Some((radio, rest)) => {
-                let original = original.saturating_sub((data.len() - rest.len()) as u32);
-                wifi::decode(rest, original, &radio, sink)
+        LinkType::Radiotap => heard(radiotap::parse(data), data, original, sink),
+        LinkType::Prism => heard(monitor::prism(data), data, original, sink),
+        LinkType::Avs => heard(monitor::avs(data), data, original, sink),
+        LinkType::Ppi => match monitor::ppi(data) {
+            Some((radio, LinkType::Wifi, rest)) => heard(Some((radio, rest)), data, original, sink),
+            Some((_, LinkType::Ethernet, rest)) => {
+                ethernet(rest, original.saturating_sub((data.len() - rest.len()) as u32), sink)
             }
+            Some(_) => DecodeOutcome::Other,
             None => DecodeOutcome::Malformed,
         },
         LinkType::Wifi => wifi::decode(data, original, &RadioInfo::default(), sink),
         LinkType::Other(_) => DecodeOutcome::Other,
+    }
+}
+
+/// Continues with the 802.11 frame that follows the header of a radio.
+fn heard<'a>(
+    parsed: Option<(RadioInfo, &'a [u8])>,
+    data: &'a [u8],
+    original: u32,
+    sink: &mut impl Sink<'a>,
+) -> DecodeOutcome {
+    match parsed {
+        Some((radio, _)) if radio.is_empty => DecodeOutcome::Other,
+        Some((radio, rest)) => {
+            let original = original.saturating_sub((data.len() - rest.len()) as u32);
+            wifi::decode(rest, original, &radio, sink)
+        }
+        None => DecodeOutcome::Malformed,
     }
 }
 
@@ -193,7 +231,7 @@ fn by_type<'a>(protocol: u16, data: &'a [u8], original: u32, place: u32, sink: &
     }
 }
 
-/// Skips VLAN tags, PPPoE headers and LLC before the IP packet.
+/// Skips VLAN tags, PPPoE headers, MPLS labels and LLC before the IP packet.
 #[cold]
 fn nested<'a>(
     mut protocol: u16,
@@ -215,6 +253,20 @@ fn nested<'a>(
                     0x0057 => IPV6,
                     _ => 0xffff,
                 }),
+            ),
+            // MPLS: labels of four bytes up to the one at the bottom of the stack, whose bit 8 is set. Nothing tells
+            // what follows; IP begins with its version.
+            0x8847 | 0x8848 => (
+                4,
+                match data {
+                    [_, _, bottom, _, next, ..] => Some(match (bottom & 1, next >> 4) {
+                        (0, _) => protocol,
+                        (_, 4) => IPV4,
+                        (_, 6) => IPV6,
+                        _ => 0xffff,
+                    }),
+                    _ => None,
+                },
             ),
             // A length (or "802.2" in cooked mode): LLC with SNAP.
             0x0004 | 0x002e..=0x05dc if snap(data).is_some() => (8, snap(data)),

@@ -1,8 +1,13 @@
 //! radiotap: what the radio reported about a frame (standard at radiotap.org; little endian, fields aligned to their
 //! size).
 //!
-//! Only the fields of the first presence word that give rate, signal and damage are read, and the TLVs at the end;
-//! further values of the same field (one per antenna) and vendors' fields are skipped.
+//! Only the fields that give rate, channel, time, signal and damage are read, and the TLVs at the end. The first
+//! presence word counts. Further words give values for each antenna, of which the strongest signal counts if the first
+//! word has none; vendors' fields are skipped.
+//!
+//! FreeBSD's drivers have their own way to tell an MCS of 802.11n: 0x80 in the rate, the width in the extended channel
+//! (bit 18) and the short guard interval in the highest bit of the flags. Without an extended channel of 802.11n, a
+//! rate from 0x80 on is ambiguous and stays unknown.
 //!
 //! From 802.11n on the fields say which of their values are known. The rate of a frame is unknown unless MCS, streams,
 //! width and guard interval are known and each has a value of the standard; which of them go together is not checked.
@@ -37,6 +42,8 @@ pub struct RadioInfo {
     pub tsf: Option<u64>,
     /// Number of the A-MPDU that contained the frame.
     pub ampdu: Option<u32>,
+    /// Whether the radio reports that it was the last frame of its A-MPDU.
+    pub ends_ampdu: bool,
     /// Whether the radio reports that LDPC needed no extra symbol.
     pub has_no_extra_symbol: bool,
     /// The packet extension of an HE SU or HE ER SU PPDU; zero if the radio reports too little to compute it.
@@ -124,13 +131,46 @@ pub fn parse(data: &[u8]) -> Option<(RadioInfo, &[u8])> {
     // The highest bit of each presence word tells whether another word follows.
     let others = header[4..].chunks_exact(4).position(|word| word[3] & 0x80 == 0)?;
     let mut radio = RadioInfo::default();
-    radio.read(header, 8 + 4 * others).unwrap_or_default();
+    let mut raw = RawFields::default();
+    radio.read(header, 8 + 4 * others, &mut raw).unwrap_or_default();
+    if radio.rate.is_none() {
+        radio.rate = raw.rate();
+    }
     Some((radio, rest))
+}
+
+/// Fields that tell something only together with others.
+#[derive(Clone, Copy, Debug, Default)]
+struct RawFields {
+    flags: u8,
+    rate: u8,
+    /// Flags of the extended channel.
+    channel: u32,
+    /// Whether the first presence word has a signal.
+    has_signal: bool,
+}
+
+impl RawFields {
+    /// Bits of the flags of an extended channel: 20 MHz of 802.11n; 40 MHz with the second channel above or below.
+    const HT_20: u32 = 0x1_0000;
+    const HT_40: u32 = 0x6_0000;
+
+    fn rate(self) -> Option<RadioRate> {
+        if self.rate & 0x80 == 0 {
+            return (self.rate > 0).then_some(RadioRate::Legacy(self.rate));
+        }
+        let mcs = self.rate & 0x7f;
+        if mcs > 32 || self.channel & (Self::HT_20 | Self::HT_40) == 0 {
+            return None;
+        }
+        let width = if self.channel & Self::HT_40 != 0 { ChannelWidth::Mhz40 } else { ChannelWidth::Mhz20 };
+        Some(RadioRate::Mcs(ht(mcs, width, HtFormat::Mixed, short_or_long(self.flags & 0x80 != 0))))
+    }
 }
 
 impl RadioInfo {
     /// Reads the fields, which begin at `at`, after the presence words; stops where the header is too short.
-    fn read(&mut self, header: &[u8], mut at: usize) -> Option<()> {
+    fn read(&mut self, header: &[u8], mut at: usize, raw: &mut RawFields) -> Option<()> {
         let mut is_vendor = false;
         for (number, word) in header[4..at].chunks_exact(4).enumerate() {
             let present = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
@@ -138,6 +178,16 @@ impl RadioInfo {
                 for (bit, (size, align)) in FIELDS.iter().enumerate().filter(|(bit, _)| present & 1 << bit != 0) {
                     at = at.next_multiple_of(*align);
                     let field = header.get(at..at + size)?;
+                    match (number, bit, field) {
+                        (0, 1, &[flags]) => raw.flags = flags,
+                        (0, 2, &[rate]) => raw.rate = rate,
+                        (0, 18, &[a, b, c, d, ..]) => raw.channel = u32::from_le_bytes([a, b, c, d]),
+                        (0, 5, _) => raw.has_signal = true,
+                        (_, 5, &[level]) if !raw.has_signal => {
+                            self.signal = self.signal.max(Some(level.cast_signed()));
+                        }
+                        _ => {}
+                    }
                     if number == 0 {
                         self.take(bit, field);
                     }
@@ -167,7 +217,6 @@ impl RadioInfo {
                 self.padded = flags & 0x20 != 0;
                 self.bad_fcs = flags & 0x40 != 0;
             }
-            (2, &[rate]) if rate > 0 => self.rate = Some(RadioRate::Legacy(rate)),
             (3, &[low, high, _, flags]) => {
                 self.frequency = Some(u16::from_le_bytes([low, high]));
                 self.halvings = (flags >> 6).min(2);
@@ -176,6 +225,11 @@ impl RadioInfo {
             (6, &[level]) => self.noise = Some(level.cast_signed()),
             // RX flags, bit 1: the PLCP check failed, so the frame is noise.
             (14, &[low, _]) => self.bad_fcs |= low & 0x02 != 0,
+            // The extended channel: flags, frequency, number, power. The bits for 10 and 5 MHz are those of field 3.
+            (18, &[_, flags, _, _, low, high, _, _]) => {
+                self.frequency = self.frequency.or(Some(u16::from_le_bytes([low, high])));
+                self.halvings = self.halvings.max((flags >> 6).min(2));
+            }
             // From MCS 33 on the streams have unequal modulations, which nobody sends.
             (19, &[known, flags, mcs @ 0..=32]) if known & HT_KNOWN == HT_KNOWN => {
                 let format = if known & flags & 0x08 != 0 { HtFormat::Greenfield } else { HtFormat::Mixed };
@@ -185,7 +239,13 @@ impl RadioInfo {
                 let coding = (known & 0x10 != 0).then(|| code(flags & 0x10 != 0));
                 self.rate = Some(RadioRate::Mcs(TxVector { stbc, coding, ..vector }));
             }
-            (20, &[a, b, c, d, ..]) => self.ampdu = Some(u32::from_le_bytes([a, b, c, d])),
+            // A-MPDU status: number, flags. A subframe of length zero (bit 1, known by bit 0) is a delimiter without a
+            // frame; bit 3, known by bit 2, marks the last subframe.
+            (20, &[a, b, c, d, flags, ..]) => {
+                self.ampdu = Some(u32::from_le_bytes([a, b, c, d]));
+                self.is_empty |= flags & 0x03 == 0x03;
+                self.ends_ampdu = flags & 0x0c == 0x0c;
+            }
             (21, &[known, _, flags, bandwidth, first, _, _, _, coding, ..]) if known & VHT_KNOWN == VHT_KNOWN => {
                 // Only the first user is read: a monitor cannot follow the others. Codes from 2 on also say which part
                 // of a wider channel the frame occupied.
@@ -203,6 +263,16 @@ impl RadioInfo {
                 let coding = Some(code(coding & 0x01 != 0));
                 self.has_no_extra_symbol = known & !flags & 0x10 != 0;
                 self.take_mode(TxVector { stbc, coding, ..vector });
+            }
+            // The timestamp: value, accuracy, unit (0: ms, 1: us, 2: ns).
+            (22, &[a, b, c, d, e, f, g, h, _, _, unit, _]) if self.tsf.is_none() => {
+                let value = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+                self.tsf = match unit & 0x0f {
+                    0 => value.checked_mul(1_000),
+                    1 => Some(value),
+                    2 => Some(value / 1_000),
+                    _ => None,
+                };
             }
             (23, field) => self.take_he(field).unwrap_or_default(),
             (26, _) => self.is_empty = true,

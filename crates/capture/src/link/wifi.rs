@@ -157,7 +157,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
     let Some(sequence) = data.get(22..24) else { return DecodeOutcome::Malformed };
     frame.sequence = Some(u16::from_le_bytes([sequence[0], sequence[1]]));
     let mut header = 24;
-    let mut aggregate = false;
+    let (mut aggregate, mut mesh) = (false, false);
     if kind == WifiFrameKind::Data {
         if frame.to_ds && frame.from_ds {
             header += 6;
@@ -166,6 +166,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
             let Some(qos) = data.get(header..header + 2) else { return DecodeOutcome::Malformed };
             frame.tid = Some(qos[0] & 0x0f);
             aggregate = qos[0] & 0x80 != 0;
+            mesh = qos[1] & 1 != 0 && frame.from_ds;
             header += 2;
         }
     }
@@ -191,7 +192,23 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
     }
     let place = u32::from(flags & 3);
     let left = original.saturating_sub(header as u32);
-    if aggregate { subframes(body, left, place, sink) } else { llc(body, left, place, sink) }
+    if aggregate {
+        return subframes(body, left, mesh, place, sink);
+    }
+    let skipped = if mesh { mesh_control(body) } else { 0 };
+    llc(&body[skipped..], left.saturating_sub(skipped as u32), place, sink)
+}
+
+/// Length of the Mesh Control field at the beginning of a body: flags, TTL, sequence number of four bytes, and none to
+/// two addresses (9.2.4.7.3). Bit 8 of the QoS Control field announces it, and has other meanings between a station and
+/// its access point (9.2.4.5.1), so a body that begins with LLC has none.
+fn mesh_control(body: &[u8]) -> usize {
+    let length = match body {
+        [0xaa, 0xaa, ..] => 0,
+        [flags @ 0..=2, ..] => 6 + 6 * usize::from(*flags),
+        _ => 0,
+    };
+    if length <= body.len() { length } else { 0 }
 }
 
 fn llc<'a>(body: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
@@ -202,19 +219,27 @@ fn llc<'a>(body: &'a [u8], original: u32, place: u32, sink: &mut impl Sink<'a>) 
     }
 }
 
-/// A-MSDU (9.3.2.2.2): destination, source, length, packet, padding to four bytes.
-fn subframes<'a>(mut body: &'a [u8], mut original: u32, place: u32, sink: &mut impl Sink<'a>) -> DecodeOutcome {
+/// A-MSDU (9.3.2.2.2): destination, source, length, packet, padding to four bytes. In a mesh, Mesh Control stands
+/// before the packet and is not part of the length (9.3.2.2.3).
+fn subframes<'a>(
+    mut body: &'a [u8],
+    mut original: u32,
+    mesh: bool,
+    place: u32,
+    sink: &mut impl Sink<'a>,
+) -> DecodeOutcome {
     let (mut outcome, mut is_cut) = (DecodeOutcome::Malformed, false);
     while let Some(head) = body.first_chunk::<14>() {
         let length = usize::from(u16::from_be_bytes([head[12], head[13]]));
-        let captured = &body[14..body.len().min(14 + length)];
-        let whole = (length as u32).min(original.saturating_sub(14));
+        let start = 14 + if mesh { mesh_control(&body[14..]) } else { 0 };
+        let captured = &body[start..body.len().min(start + length)];
+        let whole = (length as u32).min(original.saturating_sub(start as u32));
         let new = llc(captured, whole, place, sink);
         is_cut |= new == DecodeOutcome::Malformed && captured.len() < length;
         if outcome != DecodeOutcome::Ip {
             outcome = new;
         }
-        let step = (14 + length).next_multiple_of(4);
+        let step = (start + length).next_multiple_of(4);
         body = body.get(step..).unwrap_or_default();
         original = original.saturating_sub(step as u32);
     }

@@ -37,7 +37,7 @@ pub fn read_tables(analysis: &Analysis) {
 
 /// Reads the bytes as a frame; the first byte chooses the link type.
 pub fn frame(bytes: &[u8]) {
-    const LINKS: [LinkType; 8] = [
+    const LINKS: [LinkType; 11] = [
         LinkType::Ethernet,
         LinkType::RawIp,
         LinkType::Loopback,
@@ -46,9 +46,12 @@ pub fn frame(bytes: &[u8]) {
         LinkType::Wifi,
         LinkType::Radiotap,
         LinkType::Other(9),
+        LinkType::Ppi,
+        LinkType::Prism,
+        LinkType::Avs,
     ];
     let Some((first, data)) = bytes.split_first() else { return };
-    let link = LINKS[usize::from(first & 7)];
+    let link = LINKS[usize::from(*first) % LINKS.len()];
     let mut analyzer = Analyzer::new(AnalysisOptions { rows: true, ..AnalysisOptions::default() });
     for (nanos, original) in [(0, data.len() as u32), (1_000_000, 40), (2_000_000, u32::MAX)] {
         let original = original.max(data.len() as u32);

@@ -9,6 +9,7 @@ mod files;
 mod frames;
 mod graphs;
 mod measures;
+mod monitor;
 mod radio;
 mod reference;
 mod robust;

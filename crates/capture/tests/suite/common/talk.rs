@@ -140,9 +140,20 @@ pub enum Wrap {
     Qos,
     Amsdu,
     Vht,
+    Mpls,
+    Mesh,
+    MeshAmsdu,
+    Ppi,
+    /// Prism headers whose items have the numbers of linux-wlan-ng, in little endian.
+    Prism,
+    /// Those of other drivers, in big endian.
+    PrismBig,
+    /// AVS headers where the file announces Prism headers.
+    PrismAvs,
+    Avs,
 }
 
-pub const WRAPS: [Wrap; 14] = [
+pub const WRAPS: [Wrap; 22] = [
     Wrap::Raw,
     Wrap::Ethernet,
     Wrap::Vlan,
@@ -157,17 +168,28 @@ pub const WRAPS: [Wrap; 14] = [
     Wrap::Qos,
     Wrap::Amsdu,
     Wrap::Vht,
+    Wrap::Mpls,
+    Wrap::Mesh,
+    Wrap::MeshAmsdu,
+    Wrap::Ppi,
+    Wrap::Prism,
+    Wrap::PrismBig,
+    Wrap::PrismAvs,
+    Wrap::Avs,
 ];
 
 impl Wrap {
     pub fn link(self) -> LinkType {
         match self {
             Self::Raw => LinkType::RawIp,
-            Self::Ethernet | Self::Vlan | Self::QinQ | Self::Pppoe | Self::Snap => LinkType::Ethernet,
+            Self::Ethernet | Self::Vlan | Self::QinQ | Self::Pppoe | Self::Snap | Self::Mpls => LinkType::Ethernet,
             Self::Loopback => LinkType::Loopback,
             Self::Cooked => LinkType::Cooked,
             Self::Cooked2 => LinkType::Cooked2,
             Self::Wifi => LinkType::Wifi,
+            Self::Ppi => LinkType::Ppi,
+            Self::Prism | Self::PrismBig | Self::PrismAvs => LinkType::Prism,
+            Self::Avs => LinkType::Avs,
             _ => LinkType::Radiotap,
         }
     }
@@ -197,6 +219,10 @@ impl Wrap {
                 out.extend((ip.len() as u16 + 2).to_be_bytes());
                 out.extend(if v6 { [0, 0x57] } else { [0, 0x21] });
             }
+            Self::Mpls => {
+                // Two labels; the second is the bottom of the stack.
+                out.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0x47, 0, 1, 0, 64, 0, 2, 1, 63]);
+            }
             Self::Snap => {
                 out.extend([2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
                 out.extend((ip.len() as u16 + 8).to_be_bytes());
@@ -212,9 +238,7 @@ impl Wrap {
                 out.extend(kind);
                 out.extend([0, 0, 0, 0, 0, 3, 0, 1, if up { 0 } else { 4 }, 6, 2, 0, 0, 0, 0, 1, 0, 0]);
             }
-            Self::Wifi | Self::Radiotap | Self::Qos | Self::Amsdu | Self::Vht => {
-                return self.air(&ip, up, v6, number);
-            }
+            _ => return self.air(&ip, up, v6, number),
         }
         out.extend(ip);
         out
@@ -227,11 +251,13 @@ impl Wrap {
             Self::Amsdu => ht_rate(7, true, false),
             _ => RadioRate::Legacy(22),
         };
-        if self != Self::Wifi {
-            frame::radiotap(
+        match self.link() {
+            LinkType::Radiotap => frame::radiotap(
                 &mut out,
                 &Heard { rate: Some(rate), frequency: 2_437, levels: Some((-50, -95)), ..Heard::default() },
-            );
+            ),
+            LinkType::Wifi => {}
+            _ => self.monitor(&mut out),
         }
         let start = out.len();
         let (station, access_point) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 9]));
@@ -242,10 +268,27 @@ impl Wrap {
             transmitter: if up { station } else { access_point },
             third: Mac([2, 0, 0, 0, 0, 7]),
             sequence: number & 0x0fff,
-            tid: (!matches!(self, Self::Radiotap | Self::Wifi)).then_some(0),
+            tid: (!matches!(self, Self::Radiotap | Self::Wifi | Self::Ppi | Self::Avs)).then_some(0),
             duration: 314,
         };
         frame::wifi_data(&mut out, &data, v6);
+        if matches!(self, Self::Mesh | Self::MeshAmsdu) {
+            // Between two access points: a fourth address before the QoS field. Its bit 8 announces Mesh Control: no
+            // address or two, TTL 31, sequence number.
+            let qos = out.len() - 10;
+            out[start + 1] |= 3;
+            out[qos + 1] |= 1;
+            out.splice(qos..qos, [2, 0, 0, 0, 0, 1]);
+            let control = [vec![if up { 0 } else { 2 }, 31, 7, 0, 0, 0], vec![2; if up { 0 } else { 12 }]].concat();
+            let llc = out.split_off(qos + 8);
+            if self == Self::MeshAmsdu {
+                out[qos + 6] |= 0x80;
+                out.extend([2, 0, 0, 0, 0, 7, 2, 0, 0, 0, 0, 1]);
+                out.extend((llc.len() as u16 + ip.len() as u16).to_be_bytes());
+            }
+            out.extend(control);
+            out.extend(llc);
+        }
         if self == Self::Amsdu {
             // Repeat the header without LLC, followed by two subframes: another protocol, and the packet.
             let llc = out.split_off(out.len() - 8);
@@ -259,10 +302,48 @@ impl Wrap {
             out.extend(llc);
         }
         out.extend(ip);
-        if self != Self::Wifi {
+        if matches!(self.link(), LinkType::Radiotap | LinkType::Ppi) {
             frame::fcs(&mut out, start);
         }
         out
+    }
+
+    /// A header of 11 Mb/s on channel 6 at -50 dBm, above noise at -95 dBm.
+    fn monitor(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Ppi => {
+                // Version, aligned fields, length, 802.11. A field of three bytes that nobody knows, padded; then
+                // 802.11-Common: timer, FCS at the end, rate, frequency, CCK in 2.4 GHz, hopping, levels.
+                out.extend([0, 1, 40, 0, 105, 0, 0, 0, 9, 0, 3, 0, 1, 2, 3, 0]);
+                out.extend([2, 0, 20, 0, 9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 22, 0, 0x85, 0x09, 0xa0, 0, 0, 0, 0xce, 0xa1]);
+            }
+            Self::Prism | Self::PrismBig => {
+                let is_big = self == Self::PrismBig;
+                let mut word = |value: u32| out.extend(if is_big { value.to_be_bytes() } else { value.to_le_bytes() });
+                word(if is_big { 0x41 } else { 0x44 });
+                word(144);
+                (0..4).for_each(|_| word(0));
+                // Host time, TSF, channel, RSSI, SQ, signal, noise, rate in either unit, direction, length. The fifth
+                // has no value.
+                let rate = if is_big { 110 } else { 22 };
+                for (at, value) in
+                    [3, 9, 6, 200, 77, 50_u32.wrapping_neg(), 95_u32.wrapping_neg(), rate, 0, 0].into_iter().enumerate()
+                {
+                    let item = at as u32 + 1;
+                    word(if is_big { item << 12 | 0x41 } else { item << 16 | 0x44 });
+                    let status = u32::from(at == 4);
+                    word(if is_big { status << 16 | 4 } else { 4 << 16 | status });
+                    word(value);
+                }
+            }
+            _ => {
+                // Magic, length, TSF, host time (two words each); PHY, channel, rate, antenna, priority, levels in dBm,
+                // signal, noise, long preamble, CCK.
+                let words = [0x8021_1001, 64, 0, 9, 0, 3, 4, 6, 110, 0, 0, 2];
+                let levels = [50_u32.wrapping_neg(), 95_u32.wrapping_neg(), 2, 1];
+                out.extend(words.iter().chain(&levels).flat_map(|word| word.to_be_bytes()));
+            }
+        }
     }
 }
 
