@@ -132,7 +132,7 @@ class Capture:
             "throughput_bps": _rate(side["actual_data_bytes"], side["unique_bytes_sent"], side),
             "received_bytes": flow["bytes"],
             "data_packets_sent": side["actual_data_pkts"],
-            "retransmissions": side["rexmt_data_pkts"],
+            "retransmissions": side["retransmissions"],
             "rtt_p50_s": median,
             "rtt_p95_s": p95,
             "rtt_p99_s": p99,
@@ -160,6 +160,7 @@ class Capture:
         up, down = fairness["uplink_bytes"], fairness["downlink_bytes"]
         sessions = fairness["sessions"]
         payload = sum(self._side(flow)["actual_data_bytes"] for flow in fairness["flows"])
+        competes = flows["competes"]
         values: dict[str, float] = {
             "goodput_bps": self._rate_of(float(np.sum(flows["received_bytes"]))),
             "up_goodput_bps": self._rate_of(up),
@@ -168,7 +169,7 @@ class Capture:
             "jain_index": _number(fairness["jain"]),
             "up_down_ratio": _number(fairness["uplink_downlink_ratio"]),
             "uplink_share": math.nan if up is None or up + down == 0 else up / (up + down),
-            "starved_fraction": float(np.mean(flows["starved"])) if flows.rows else math.nan,
+            "starved_fraction": float(np.mean(flows["starved"][competes])) if competes.any() else math.nan,
             "instantaneous_fairness": _number(sessions["instantaneous_fairness_sent"]),
             "instantaneous_fairness_acked": _number(sessions["instantaneous_fairness_acked"]),
             "sessions_finished": float(sessions["count"]),

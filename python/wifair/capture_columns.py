@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Columns that hold no numbers with a fraction, in all tables but that of the cell.
 TEXTS = {
-    *("name", "direction", "side", "rtt_point", "bufferbloat_grade", "flow", "from", "to", "kind", "way"),
+    *("name", "direction", "side", "rtt_point", "bufferbloat_grade", "flow", "from", "to", "kind", "way", "role"),
     *("destination_connection_id", "source_connection_id"),
 }
 COUNTS = {
@@ -22,7 +22,7 @@ COUNTS = {
     ),
     *("block_acks", "length_bytes", "packets", "bytes", "requests", "replies", "identifier", "spin_rtt_samples"),
 }
-FLAGS = {"starved", "near_threshold", "had_no_more", "unsure", "window_hidden", "access_point"}
+FLAGS = {"starved", "near_threshold", "competes", "had_no_more", "unsure", "window_hidden", "access_point"}
 
 SEED = {"seed": "0: a capture is no run."}
 FLOWS = SEED | {
@@ -32,7 +32,7 @@ FLOWS = SEED | {
     "throughput_bps": "All payload at the capture point over the same time [bit/s].",
     "received_bytes": "New payload at the capture point [bytes].",
     "data_packets_sent": "Segments with payload, retransmissions included.",
-    "retransmissions": "Segments that were seen before.",
+    "retransmissions": "Segments that were seen before, without keep-alives.",
     "timeouts": "Times a timer made the sender go back.",
     "rtt_mean_s": "Mean round-trip time between the capture point and the receiver [s].",
     "rtt_min_s": "Shortest round-trip time between the capture point and the receiver [s].",
@@ -44,12 +44,16 @@ FLOWS = SEED | {
     "cwnd_mean": "Not seen from outside: NaN.",
     "connection": "Number of the connection, from 1.",
     "side": "`a2b` or `b2a`.",
-    "fair_share_ratio": "Bytes of the flow over an equal share of the bytes of all flows active at the same times.",
+    "role": "`data`, if it had more to send than it could, at least for some time; else `request` or `reply` beside the"
+    " data of the other direction, `control` beside the data of another connection, `messages` otherwise.",
+    "fair_share_ratio": "Bytes of a competing flow over an equal share of the bytes of those active at the same times.",
     "starved": "Whether it got less than a tenth of its max-min fair share, which never exceeds what it asked for,"
     " or of a given fair share.",
     "near_threshold": "Another capture point could judge `starved` otherwise: it is within a tenth of the threshold, or"
     " the bytes acknowledged lie below the threshold and the bytes that passed above it.",
-    "had_no_more": "Its application limited it for longer than everything else: it asked only for what it got.",
+    "competes": "Whether its role is `data`, and no application limited it most of the time.",
+    "had_no_more": "Whether it was satisfied: it does not compete, or it ended while others went on, or without having"
+    " waited for an ACK.",
     "unsure": "The capture does not show whether it had more to send; it is treated as if it had.",
     "active_s": "From its first data (its SYN, if that was repeated) until its FIN or RST, or the end of the capture if"
     " it had more to send [s].",
@@ -79,17 +83,17 @@ CELLS = SEED | {
     "up_goodput_bps": "New payload of stations over the time analysed, where it is known who they are [bit/s].",
     "down_goodput_bps": "New payload to stations over the time analysed, where it is known who they are [bit/s].",
     "throughput_bps": "All payload of TCP flows over the time analysed [bit/s].",
-    "jain_index": "Jain's index of the flows' new bytes.",
+    "jain_index": "Jain's index of the new bytes of competing flows that asked for more than they got.",
     "up_down_ratio": "New bytes of stations over new bytes to stations.",
     "uplink_share": "Share of the uplink in the new bytes of both directions.",
-    "starved_fraction": "Share of the flows that starve.",
+    "starved_fraction": "Share of the competing flows that starve.",
     "instantaneous_fairness": "Index of instantaneous fairness (jung2016, equation 3), up to the last segment sent.",
     "instantaneous_fairness_acked": "Index of instantaneous fairness, up to the last byte acknowledged.",
     "sessions_finished": "Sessions that ended.",
     "sessions_unfinished": "Sessions in progress when the capture ended.",
     "timeouts": "Times a timer made a sender go back.",
     "retransmissions": "Segments that were seen before.",
-    "jain_overlap": "Jain's index over the time in which all flows are active.",
+    "jain_overlap": "Jain's index over the time in which all competing flows are active.",
 }
 STATIONS = SEED | {
     "name": "Hardware address.",

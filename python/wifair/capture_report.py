@@ -7,7 +7,7 @@ import re
 import shutil
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -161,7 +161,10 @@ def round_trip_s(capture: Capture, row: int) -> float:
 
 
 def limit(capture: Capture, row: int) -> str:
-    """Say what limited the sender most of the time."""
+    """Say what limited the sender most of the time, or what its direction is for if it carries no data."""
+    role = str(capture.flows["role"][row])
+    if role != "data":
+        return role
     shares = {
         name: float(capture.flows[f"limited_by_{full}"][row])
         for name, full in (
@@ -185,10 +188,8 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
     if fairness["uplink_bytes"] is not None:
         lines.append(("- uplink", f"{rate(float(cell['up_goodput_bps'][0]))}, {size(fairness['uplink_bytes'])}"))
         lines.append(("- downlink", f"{rate(float(cell['down_goodput_bps'][0]))}, {size(fairness['downlink_bytes'])}"))
-    lines.append(("Jain's index", ratio(float(cell["jain_index"][0]))))
-    if fairness["jain_overlap"] is not None and capture.flows.rows > 1:
-        shown = f"{ratio(fairness['jain_overlap'])} while all flows are active ({time(fairness['overlap_s'])})"
-        lines.append(("", shown))
+    competing = int(np.count_nonzero(capture.flows["competes"]))
+    lines += _jain(fairness, float(cell["jain_index"][0]), competing, capture.flows.rows)
     starved = [flow for flow in fairness["flows"] if flow["starved"]]
     if starved:
         more = [f"{len(starved) - 3} more"] if len(starved) > 3 else []
@@ -212,6 +213,19 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
         lines.append(("", f"{acked} if a session lasts until its last ACK"))
         if set(capture.flows["rtt_point"]) != {"sender"}:
             lines.append(("", "away from the sender, a wait for a retransmission timer looks like a pause"))
+    return lines
+
+
+def _jain(fairness: dict[str, Any], index: float, competing: int, flows: int) -> list[tuple[str, str]]:
+    """Show Jain's index, and of how many flows it is where others do not count."""
+    if not competing:
+        return [("Jain's index", "- (no flow had more to send than it could)")]
+    of = "" if competing == flows else f" of {competing} of {flows} flows: those that had more to send than they could"
+    lines = [("Jain's index", ratio(index) + of)]
+    if fairness["jain_overlap"] is not None and competing > 1:
+        lines.append(
+            ("", f"{ratio(fairness['jain_overlap'])} while all of them are active ({time(fairness['overlap_s'])})")
+        )
     return lines
 
 

@@ -124,10 +124,12 @@ class _Side:
         sent = float(flows["data_packets_sent"].sum())
         # A capture point sees only part of a round trip, unless it is at the sender or there are timestamps.
         path = "rtt_path_mean_s" if "rtt_path_mean_s" in flows else "rtt_mean_s"
+        # In a capture, only flows that had more to send than they could are like those of a run.
+        alike = flows["competes"] if "competes" in flows and any(flows["competes"]) else np.ones(flows.rows, dtype=bool)
         rtt = np.asarray(flows[path], dtype=np.float64)
-        known = rtt[~np.isnan(rtt)]
+        known = rtt[~np.isnan(rtt) & alike]
         found = {
-            "least_goodput_bps": float(flows["goodput_bps"].min()),
+            "least_goodput_bps": float(flows["goodput_bps"][alike].min()),
             "rtt_mean_s": float(known.mean()) if known.size else math.nan,
             "retransmitted_fraction": float(flows["retransmissions"].sum()) / sent if sent else math.nan,
         }

@@ -1,15 +1,21 @@
 //! The fairness of a capture.
 //!
-//! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, per time bin. A
-//! flow is active from its first data, or from its SYN if that had to be repeated, until its FIN or a RST; without one
-//! until the end of the capture, unless it is known to have had no more to send ([`CapturedConnection::active_until`]).
-//! Jain's index is computed over the flows' goodput in the whole capture, in each bin over the flows active in it, and
-//! over the time in which all flows are active.
+//! A flow is a direction of a connection that carried data. Goodput is new bytes at the capture point, per time bin.
+//! Only flows whose role is data compete ([`crate::FlowRole`]), and only if no application limited them most of the
+//! time. Requests, replies, control connections and short messages are counted, but never starve and enter no index.
+//!
+//! A flow is active from its first data, or from its SYN if that had to be repeated, until its FIN or a RST; without
+//! one until the end of the capture, unless it is known to have had no more to send
+//! ([`CapturedConnection::active_until`]).
+//! Jain's index is computed over the goodput of competing flows: in the whole capture over those that asked for more
+//! than they got; in each bin over those active in it, and over the time in which all of them are active, over those
+//! that ended before, too.
 //!
 //! Starvation is defined as for simulated runs (`wifair_metrics::starved`): a flow starves if it gets less than a tenth
 //! of its max-min fair share of what all flows got, or of the fair share that is given. A flow counts as having asked
-//! only for what it got if its application limited it for longer than everything else, or if it ended with everything
-//! acknowledged while others continued, or without having waited for an ACK. Every other flow asked for more.
+//! only for what it got if its role is not data, if its application (or that of its receiver, which had window zero)
+//! limited it for longer than everything else, or if it ended with everything acknowledged while others continued, or
+//! without having waited for an ACK. Every other flow asked for more.
 //!
 //! In a simulated run, a flow got the bytes that its receiver could hand to the application. A capture gives a lower
 //! bound, the acknowledged bytes, and an upper bound, the bytes without a hole before them. Data in an 802.11 frame has
@@ -33,6 +39,7 @@ use wifair_metrics::{FinishRatios, Jain, STARVED_BELOW, Supply, jain_index, max_
 
 use crate::analysis::Analysis;
 use crate::json::JsonWriter;
+use crate::roles::FlowRole;
 use crate::segment::{Address, Endpoint};
 use crate::tcp::side::{Side, StationDirection, TransmissionSession};
 
@@ -45,6 +52,10 @@ pub struct CapturedFlow {
     pub side: usize,
     /// Its sender and receiver.
     pub ends: [Endpoint; 2],
+    /// What it is for.
+    pub role: FlowRole,
+    /// Whether an application limited it for longer than everything else: its own, or that of its receiver.
+    pub application_limited: bool,
     /// New bytes.
     pub bytes: u64,
     /// Its direction seen from the stations, if networks were given or 802.11 headers show it.
@@ -53,7 +64,7 @@ pub struct CapturedFlow {
     pub bins: (usize, usize),
     /// New bytes per bin, from the first to the last.
     pub bytes_in_bins: Vec<u64>,
-    /// What it got, divided by an equal share of what all active flows got in its bins.
+    /// What it got, divided by an equal share of what all active flows got in its bins; of competing flows.
     pub share: Option<f64>,
     /// How long it was active, in s.
     pub active_s: f64,
@@ -61,7 +72,7 @@ pub struct CapturedFlow {
     pub starved: bool,
     /// Whether another capture point could judge this otherwise.
     pub near_threshold: bool,
-    /// Whether it had no more to send: its application limited it for longer than everything else, or it ended while
+    /// Whether it asked for no more than it got: its role is not data, an application limited it, or it ended while
     /// others continued, or without having waited for an ACK.
     pub modest: bool,
     /// Whether the capture leaves open if it had more to send; it is then treated as if it had.
@@ -161,6 +172,11 @@ fn some(index: f64) -> Option<f64> {
 }
 
 impl CapturedFlow {
+    /// Whether it had more to send than it could, for most of the time in which it was active.
+    pub fn competes(&self) -> bool {
+        self.role == FlowRole::Data && !self.application_limited
+    }
+
     fn at(&self, bin: usize) -> u64 {
         bin.checked_sub(self.bins.0).and_then(|at| self.bytes_in_bins.get(at)).copied().unwrap_or(0)
     }
@@ -175,6 +191,7 @@ impl Analysis {
         let latest = self.connections.iter().flat_map(|connection| &connection.sides).map(|side| side.last_data).max();
         let (from, end) = self.window;
         let others_go_on = latest.unwrap_or(0).saturating_sub((end.saturating_sub(from) / 10).max(1_000_000_000));
+        let roles = self.roles();
         for (number, connection) in self.connections.iter().enumerate() {
             for (at, side) in connection.sides.iter().enumerate() {
                 if side.unique_bytes == 0 {
@@ -190,7 +207,11 @@ impl Analysis {
                 let at_once = side.initial_bytes == side.unique_bytes && side.again_packets == 0;
                 let finished =
                     side.fins > 0 && side.scoreboard.outstanding() == 0 && (at_once || side.last_data < others_go_on);
-                let modest = finished || side.limits.application_dominates();
+                let role = roles[number][at];
+                let active = until.saturating_sub(connection.wanted_since(at));
+                let reader = &connection.sides[1 - at];
+                let application_limited = side.limits.application_dominates() || reader.zero_nanos > active / 2;
+                let modest = finished || application_limited || role != FlowRole::Data;
                 // Time that the capture does not explain: waits without visible cause, and the silence at the end.
                 let silence = if side.scoreboard.outstanding() > 0 { 0 } else { until.saturating_sub(side.last_data) };
                 let seen = side.limits.congestion.saturating_add(side.limits.receiver);
@@ -199,12 +220,14 @@ impl Analysis {
                     connection: number,
                     side: at,
                     ends,
+                    role,
+                    application_limited,
                     bytes: side.unique_bytes,
                     way: self.way(&ends, side.way),
                     bins,
                     bytes_in_bins,
                     share: None,
-                    active_s: until.saturating_sub(connection.wanted_since(at)) as f64 / 1e9,
+                    active_s: active as f64 / 1e9,
                     starved: false,
                     near_threshold: false,
                     modest,
@@ -215,33 +238,43 @@ impl Analysis {
             }
         }
         let count = flows.iter().map(|flow| flow.bins.1 + 1).max().unwrap_or(0);
-        // For each bin, the bytes of all flows and the number of active flows.
+        // For each bin, the bytes and the number of active flows, of those that compete.
         let mut total = vec![(0u64, 0u32); count];
-        for flow in &flows {
+        for flow in flows.iter().filter(|flow| flow.competes()) {
             for (at, bytes) in flow.bytes_in_bins.iter().enumerate() {
                 total[flow.bins.0 + at].0 += bytes;
                 total[flow.bins.0 + at].1 += 1;
             }
         }
-        for flow in &mut flows {
+        for flow in flows.iter_mut().filter(|flow| flow.competes()) {
             let fair: f64 =
                 total[flow.bins.0..=flow.bins.1].iter().map(|(bytes, active)| *bytes as f64 / f64::from(*active)).sum();
             flow.share = (fair > 0.0).then(|| flow.bytes as f64 / fair);
         }
         self.judge(&mut flows, &sides, bin_s);
-        let overlap = overlap(&flows);
+        let competing = || flows.iter().filter(|flow| flow.competes());
+        let overlap = overlap(competing());
         let in_overlap = |flow: &CapturedFlow| overlap.clone().map(|bin| flow.at(bin)).sum::<u64>() as f64;
-        let jain_overlap = if overlap.is_empty() { None } else { jain(flows.iter().map(in_overlap)) };
-        let jain_in_bins = self.jain_in_bins(&flows, count);
-        let busy = total.iter().filter(|(_, active)| *active > 0).count();
-        let all: u64 = flows.iter().map(|flow| flow.bytes).sum();
+        let jain_overlap = if overlap.is_empty() { None } else { jain(competing().map(in_overlap)) };
+        let jain_in_bins = self.jain_in_bins(competing(), count);
+        // Sessions are those of data, whether or not their application paused in between.
+        let carries = |flow: &&CapturedFlow| flow.role == FlowRole::Data;
+        let mut is_busy = vec![false; count];
+        for flow in flows.iter().filter(carries) {
+            is_busy[flow.bins.0..=flow.bins.1].fill(true);
+        }
+        let busy = is_busy.iter().filter(|busy| **busy).count();
+        let all: u64 = flows.iter().filter(carries).map(|flow| flow.bytes).sum();
+        let senders = flows.iter().filter(carries).count();
         let fair_share_bps = match self.settings.fair_share {
             Some(rate) => Some(rate.as_bps() as f64),
-            None => (busy > 0).then(|| 8.0 * all as f64 / (busy as f64 * bin_s) / flows.len() as f64),
+            None => (busy > 0).then(|| 8.0 * all as f64 / (busy as f64 * bin_s) / senders as f64),
         };
+        let sides: Vec<Option<&Side>> =
+            flows.iter().zip(sides).map(|(flow, side)| carries(&flow).then_some(side)).collect();
         Fairness {
             bin_s,
-            jain: jain(flows.iter().map(|flow| flow.bytes as f64)),
+            jain: jain(competing().filter(|flow| !flow.modest).map(|flow| flow.bytes as f64)),
             jain_overlap,
             overlap_s: overlap.len() as f64 * bin_s,
             jain_in_bins,
@@ -303,7 +336,7 @@ impl Analysis {
         found
     }
 
-    fn jain_in_bins(&self, flows: &[CapturedFlow], count: usize) -> Vec<Option<f64>> {
+    fn jain_in_bins<'f>(&self, flows: impl Iterator<Item = &'f CapturedFlow>, count: usize) -> Vec<Option<f64>> {
         // A single pass over the bins of each flow.
         let mut in_bins = vec![Jain::default(); count];
         for flow in flows {
@@ -344,9 +377,9 @@ fn uplink_downlink(flows: &[CapturedFlow]) -> Option<(u64, u64)> {
 
 /// The bins in which all flows are active, without the first and last bin of any flow, in which a flow is active only
 /// in part.
-fn overlap(flows: &[CapturedFlow]) -> std::ops::Range<usize> {
-    let from = flows.iter().map(|flow| flow.bins.0 + 1).max().unwrap_or(0);
-    let to = flows.iter().map(|flow| flow.bins.1).min().unwrap_or(0);
+fn overlap<'f>(flows: impl Iterator<Item = &'f CapturedFlow>) -> std::ops::Range<usize> {
+    let bins = flows.map(|flow| (flow.bins.0 + 1, flow.bins.1));
+    let (from, to) = bins.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1))).unwrap_or((0, 0));
     from..to.max(from)
 }
 
@@ -373,11 +406,11 @@ fn hosts(flows: &[CapturedFlow], count: usize) -> Vec<HostTraffic> {
     hosts.into_values().collect()
 }
 
-/// The sessions of flows that paused at least once; a flow without pauses is persistent, a single endless session.
-fn sessions(sides: &[&Side], fair_share_bps: Option<f64>) -> FlowSessions {
+/// The sessions of flows with data that paused at least once; one without pauses is persistent, an endless session.
+fn sessions(sides: &[Option<&Side>], fair_share_bps: Option<f64>) -> FlowSessions {
     let mut found = FlowSessions::default();
     let (mut sent, mut acked) = (FinishRatios::default(), FinishRatios::default());
-    for (at, side) in sides.iter().enumerate() {
+    for (at, side) in sides.iter().enumerate().filter_map(|(at, side)| side.map(|side| (at, side))) {
         if side.sessions.ended.is_empty() {
             continue;
         }
@@ -420,6 +453,7 @@ impl Fairness {
             json.put("direction", if flow.side == 0 { "a2b" } else { "b2a" });
             json.put("from", flow.ends[0].to_string());
             json.put("to", flow.ends[1].to_string());
+            json.put("role", flow.role.name());
             json.put("bytes", flow.bytes);
             let way = flow.way.map(StationDirection::name);
             json.put("way", way);
@@ -427,6 +461,7 @@ impl Fairness {
             json.put("active_s", flow.active_s);
             json.put("starved", flow.starved);
             json.put("near_threshold", flow.near_threshold);
+            json.put("competes", flow.competes());
             json.put("had_no_more", flow.modest);
             json.put("unsure", flow.unsure);
             json.put("longest_stall_s", flow.longest_stall_s);

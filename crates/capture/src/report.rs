@@ -470,6 +470,10 @@ DIRECTION: fn(&Side, f64) -> Field = |side, elapsed| {
     "fast_recoveries": "Recoveries that duplicate ACKs or SACK started." => side.scoreboard.fast_recoveries;
     "timeouts": "Timer expiries that made the sender go back, necessary or not." => side.scoreboard.timeouts;
     "window_probes": "Probes of a window that was zero, empty ones included." => side.window_probes;
+    "messages": "What the application wrote at once: data up to a segment that is not full, after which it paused."
+        => side.messages.count;
+    "retransmissions": "Segments with a byte, SYN or FIN that was seen before; keep-alives are left out."
+        => side.again_packets - side.keep_alives_again;
     "keep_alives": "Segments that repeat the last byte to check that the other end is alive." => side.keep_alives;
     "zero_window_s": "Time for which this end advertised window zero [s]." => seconds(side.zero_nanos);
     "ecn_ce_pkts": "Packets marked for congestion (RFC 3168)." => side.marked;

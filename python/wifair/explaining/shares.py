@@ -109,7 +109,10 @@ def _starved(r: Records) -> Iterator[Finding]:
             yield Finding("close", text, {"near_threshold": float(len(near))})
     if "had_no_more" not in r.raw:
         return
-    little = (goodput < STARVED * goodput.mean()) & ~starved
+    competes = np.asarray(r.raw["competes"], dtype=np.bool_)
+    if not competes.any():
+        return
+    little = (goodput < STARVED * goodput[competes].mean()) & ~starved & (np.asarray(r.raw["role"]) == "data")
     done = np.asarray(r.raw["had_no_more"], dtype=np.bool_)
     for which, why in (
         (little & done, "had no more to send"),

@@ -31,6 +31,11 @@ fn dbm(level: i32) -> Option<i8> {
     i8::try_from(level).ok().filter(|level| *level < 0 && *level > i8::MIN)
 }
 
+/// A level of a Prism header. Some drivers give the byte of a negative level without its sign.
+fn prism_level(value: u32) -> Option<i8> {
+    dbm(if let Ok(byte @ 0x80..) = u8::try_from(value) { byte.cast_signed().into() } else { value.cast_signed() })
+}
+
 /// Centre frequency in MHz of a channel by its number, or of one that is given in MHz.
 fn frequency(channel: u32) -> Option<u16> {
     match channel {
@@ -132,8 +137,8 @@ pub(super) fn prism(data: &[u8]) -> Option<(RadioInfo, &[u8])> {
             _ if !is_given => {}
             2 => radio.tsf = (value > 0).then_some(value.into()),
             3 => radio.frequency = frequency(value),
-            6 => radio.signal = dbm(value.cast_signed()),
-            7 => radio.noise = dbm(value.cast_signed()),
+            6 => radio.signal = prism_level(value),
+            7 => radio.noise = prism_level(value),
             8 => radio.rate = prism_rate(value),
             _ => {}
         }

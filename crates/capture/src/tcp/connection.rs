@@ -2,7 +2,7 @@
 
 use super::history::{AckKind, elapsed_us};
 use super::observed_scoreboard::{Flight, RetransmissionCause, repeated};
-use super::side::Side;
+use super::side::{PathView, Side};
 use crate::segment::{Endpoint, Segment, TcpOptions, flag};
 
 /// The analysis of one segment.
@@ -277,6 +277,7 @@ impl CapturedConnection {
         me.sack_option_packets += u64::from(options.sacks > 0);
 
         let unseen = me.data_packets == 0;
+        let unheard = me.packets == 0;
         if payload > 0 {
             me.pushed += u64::from(segment.has(flag::PSH));
             me.data_bytes += u64::from(payload);
@@ -285,6 +286,9 @@ impl CapturedConnection {
                 me.urgent_bytes += u64::from(segment.urgent);
             }
             me.largest = me.largest.max(payload);
+            if !segment.has(flag::PSH) && !fin {
+                me.largest_unpushed = me.largest_unpushed.max(payload);
+            }
             me.smallest = if me.smallest == 0 { payload } else { me.smallest.min(payload) };
             if segment.missing > 0 {
                 me.truncated_bytes += u64::from(segment.missing);
@@ -301,8 +305,16 @@ impl CapturedConnection {
         me.hardware.note(segment.seq, segment.ip_id);
 
         let closed = other.window_last == 0 && other.packets > 0 && !syn;
+        // A repeat of the last byte asks whether the other end is alive, or its window still zero. Linux and macOS send
+        // that sequence number without a byte, Windows and others with one, whatever it was.
+        let plain = !syn && !fin && !reset && acks;
+        let repeats_last = plain && payload <= 1 && start + 1 == me.next_to_send(other.ack_sent);
+        // The first segment of an old connection may be one, too: other single bytes are pushed.
+        let asks_first = plain && payload == 1 && unheard && !closed && !segment.has(flag::PSH);
+        let mut keeps_alive = asks_first;
+        me.keep_alives += u64::from(asks_first);
         let mut unique = 0;
-        if length > 0 {
+        if length > 0 && !asks_first {
             let mut again = 0;
             if closed {
                 verdict.probe = true;
@@ -324,15 +336,13 @@ impl CapturedConnection {
                 me.unique_bytes += unique;
             }
         }
-        let mut keeps_alive = false;
-        if !syn && !fin && !reset && payload <= 1 && start + 1 == me.scoreboard_end() && acks {
-            // A repeat of the last byte: Linux sends window probes and keep-alives with that sequence number, but
-            // without the byte.
+        if repeats_last {
             if closed {
                 me.window_probes += 1;
             } else if payload == 0 || verdict.again > 0 {
                 me.keep_alives += 1;
                 keeps_alive = true;
+                me.keep_alives_again += u64::from(verdict.again > 0);
             }
         } else if verdict.probe {
             me.window_probes += 1;
@@ -360,19 +370,29 @@ impl CapturedConnection {
         }
 
         // What the sender was waiting for, and what is on its way.
-        if payload > 0 {
+        if keeps_alive {
+            me.data_packets += u64::from(verdict.again > 0 && !unseen);
+        } else if payload > 0 {
             let stamp = options.timestamps.map(|(value, _)| value);
+            let full = me.full_segment(other.mss);
             if unique > 0 {
                 let turn = other.turn();
-                me.judge_wait(nanos, context.pause, turn, unique);
+                let path = match self.handshake.parts() {
+                    Some((server, client)) => (server + client) as f64,
+                    None => me.turn().zip(turn).map_or(0.0, |(there, back)| there + back),
+                };
+                me.judge_wait(nanos, context.pause, unique, &PathView { turn, path, full });
                 me.bins.add(context.bin, unique);
             } else if again && !verdict.probe {
                 me.wait_for_repair(nanos);
             }
+            if again && !verdict.probe {
+                me.messages.repair(payload, full);
+            }
             me.repeats = unique == 0;
             me.last_data = nanos;
             if again && !verdict.probe {
-                let quiet = !keeps_alive && nanos.saturating_sub(fresh) as f64 >= 0.8 * me.timeout();
+                let quiet = nanos.saturating_sub(fresh) as f64 >= 0.8 * me.timeout();
                 verdict.cause = Some(me.scoreboard.resend(start, payload, stamp, quiet));
             } else {
                 me.scoreboard.send(start, payload);
@@ -382,9 +402,10 @@ impl CapturedConnection {
                 me.first_data = nanos;
             }
             let full = me.full_segment(other.mss);
-            me.blocked = me.allowed.is_some_and(|allowed| allowed - me.scoreboard.sent < i64::from(full));
+            let least = i64::from(full.unwrap_or(payload));
+            me.blocked = me.allowed.is_some_and(|allowed| allowed - me.scoreboard.sent < least);
             // With segmentation offload, a capture at the sender shows several full segments as one.
-            me.short = !payload.is_multiple_of(full);
+            me.short = full.is_none_or(|full| !payload.is_multiple_of(full));
             if end == me.scoreboard.sent {
                 me.ends_short = me.short;
             }
@@ -457,7 +478,7 @@ impl CapturedConnection {
         }
 
         // The initial window: data sent before any was acknowledged.
-        if payload > 0 && !me.data_acked && !again {
+        if payload > 0 && !me.data_acked && !again && !keeps_alive {
             me.initial_bytes += u64::from(payload);
             me.initial_packets += 1;
         }
@@ -556,21 +577,29 @@ impl Side {
         [low, whole.max(low)].map(|bytes| bytes.min(seen))
     }
 
-    /// Payload of a full segment: the largest seen. If segmentation offload made that larger than the MSS announced by
-    /// the other end (`most`, 0 if unknown), it is that MSS without the timestamps option.
-    fn full_segment(&self, most: u16) -> u32 {
-        let largest = self.scoreboard.largest.max(1);
+    /// Payload of a full segment: the MSS announced by the other end (`most`, 0 if unknown) without the timestamps
+    /// option, or what the path limits it to: the largest segment without PSH, since more data waited behind it. `None`
+    /// if there was no full segment.
+    fn full_segment(&self, most: u16) -> Option<u32> {
+        /// From this size on, a segment is full even if it was pushed.
+        const SURELY_FULL: u32 = 1_000;
+        let (largest, unpushed) = (self.largest, self.largest_unpushed);
         let options = if self.timestamps { 12 } else { 0 };
         match u32::from(most).saturating_sub(options) {
-            0 => largest,
-            _ if largest <= u32::from(most) => largest,
-            full => full,
+            0 if unpushed > 0 => Some(unpushed),
+            0 => (largest >= SURELY_FULL).then_some(largest),
+            // Segmentation offload makes them larger than the MSS.
+            full if largest > u32::from(most) => Some(full),
+            full if largest >= full => Some(largest),
+            // Paths halve no segments; smaller ones without PSH are those of a stack that sets none.
+            full => (2 * unpushed >= full).then_some(unpushed),
         }
     }
 
-    /// The offset after the highest data sent.
-    fn scoreboard_end(&self) -> i64 {
-        self.scoreboard.start().map_or(i64::MIN, |_| self.scoreboard.sent)
+    /// The offset after the last byte sent or acknowledged; `acked` is the highest acknowledged.
+    fn next_to_send(&self, acked: Option<i64>) -> i64 {
+        let sent = self.scoreboard.start().map(|_| self.scoreboard.sent);
+        sent.or(self.syn.map(|syn| syn + 1)).max(acked).unwrap_or(i64::MIN)
     }
 
     /// Handles an acknowledgement up to `ack` by the other end, with the window if its size is known.

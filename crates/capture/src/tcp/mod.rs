@@ -2,6 +2,7 @@
 
 pub(crate) mod connection;
 pub(crate) mod history;
+pub(crate) mod messages;
 pub(crate) mod observed_scoreboard;
 pub(crate) mod side;
 

@@ -2,6 +2,7 @@
 
 use super::SequenceSpace;
 use super::history::{History, seconds};
+use super::messages::Messages;
 use super::observed_scoreboard::ObservedScoreboard;
 
 /// How many segments' IP identifications are remembered, to detect duplicates made by the capturing hardware; the
@@ -207,6 +208,9 @@ pub(crate) struct Side {
     pub(crate) urgent_packets: u64,
     pub(crate) urgent_bytes: u64,
     pub(crate) largest: u32,
+    /// Largest payload of a segment with neither PSH nor FIN, behind which more data was waiting.
+    pub(crate) largest_unpushed: u32,
+    pub(crate) messages: Messages,
     pub(crate) smallest: u32,
     pub(crate) first_data: u64,
     pub(crate) last_data: u64,
@@ -255,6 +259,8 @@ pub(crate) struct Side {
     pub(crate) rttvar: f64,
     pub(crate) window_probes: u64,
     pub(crate) keep_alives: u64,
+    /// Those with a byte that was seen before.
+    pub(crate) keep_alives_again: u64,
     pub(crate) marked: u64,
     /// Total time with a zero advertised window, and the start of the current such period.
     pub(crate) zero_nanos: u64,
@@ -336,6 +342,11 @@ impl Bins {
             self.first = bin;
             self.bytes[0] = bytes;
         }
+    }
+
+    /// The bytes in a bin.
+    pub(crate) fn at(&self, bin: usize) -> u64 {
+        bin.checked_sub(self.first).and_then(|at| self.bytes.get(at)).copied().unwrap_or(0)
     }
 
     /// Halves the resolution: merges pairs of bins.
@@ -433,13 +444,17 @@ impl Side {
         self.limits.unknown = self.limits.unknown.saturating_add(std::mem::take(&mut self.limits.application));
     }
 
+    /// Whether it sent data before `other` did.
+    pub(crate) fn speaks_before(&self, other: &Self) -> bool {
+        self.data_packets > 0 && (other.data_packets == 0 || self.first_data < other.first_data)
+    }
+
     /// Handles new data: attributes the time since the last data to the cause of the sender's wait.
-    ///
-    /// `turn` is the round-trip time in ns from the capture point to this end, if known.
     #[inline]
-    pub(crate) fn judge_wait(&mut self, nanos: u64, pause: u64, turn: Option<f64>, unique: u64) {
-        let previous = self.last_data;
+    pub(crate) fn judge_wait(&mut self, nanos: u64, pause: u64, unique: u64, seen: &PathView) {
+        let (previous, turn) = (self.last_data, seen.turn);
         if self.data_packets == 0 {
+            self.messages.add(unique, true, false, seen.full);
             self.sessions.current = Some(TransmissionSession { start: nanos, bytes: unique, sent: nanos, acked: None });
             return;
         }
@@ -451,9 +466,17 @@ impl Side {
         let slack = (self.srtt * if self.short { 0.125 } else { 0.5 }).max(2e6);
         let near = self.sends_near(turn);
         let turn = turn.unwrap_or(0.0);
+        let before = self.limits.application;
         let answers = self.acked_at.is_some_and(|at| nanos.saturating_sub(at).cast_signed() as f64 <= turn + slack);
+        // Everything had arrived and the buffer was empty, for so long that the sender knew: a request after the answer
+        // to the one before, for example.
+        let half = (seen.path / 2.0).max(2e6);
+        let is_long = wait.cast_signed() as f64 >= half;
+        let written_later = self.ends_short && clear && is_long;
         let limit = if self.blocked {
             &mut self.limits.receiver
+        } else if written_later {
+            &mut self.limits.application
         } else if answers || (!clear && self.scoreboard.recovering()) || wait.cast_signed() as f64 <= slack {
             &mut self.limits.congestion
         } else if near || self.ends_short {
@@ -464,6 +487,8 @@ impl Side {
         };
         // Corrupt time stamps can be centuries apart.
         *limit = limit.saturating_add(wait);
+        let begins = self.limits.application > before;
+        self.messages.add(unique, begins, is_long, seen.full);
         if wait >= pause && clear && !self.blocked {
             self.idle_periods += 1;
             let idle = nanos.saturating_sub(self.clear_since.unwrap_or(previous).max(previous));
@@ -479,6 +504,17 @@ impl Side {
             none => *none = Some(TransmissionSession { start: nanos, bytes: unique, sent: nanos, acked: None }),
         }
     }
+}
+
+/// What the capture point knows of the path of a direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PathView {
+    /// Shortest round-trip time in ns from the capture point to the sender, if known.
+    pub(crate) turn: Option<f64>,
+    /// Shortest round-trip time in ns of the whole path; zero if unknown.
+    pub(crate) path: f64,
+    /// Payload of a full segment, if there was one.
+    pub(crate) full: Option<u32>,
 }
 
 /// Whether the capture point is so close to an end that it sees everything which this end sends and receives: the
