@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +75,11 @@ def airtime(
     coding: str | None = None,
     ldpc_extra_symbol: bool = False,
     packet_padding: str | None = None,
+    format: str = "su",  # noqa: A002
+    users: Sequence[Mapping[str, Any]] = (),
+    sig_b_mcs: int | None = None,
+    sig_b_dcm: bool = False,
+    sequence: str | None = None,
 ) -> Airtime:
     """Air time of a PPDU, exact to the nanosecond, and of its exchange with an ACK or block ACK.
 
@@ -120,6 +125,19 @@ def airtime(
     packet_padding : str, optional
         Nominal packet padding of the receiver (ax, be): 0, 8 or 16 us; in 802.11be also 20 us, which
         hold for MCS 12 and 13 and for 320 MHz; other modes then have 16 us.
+    format : {"su", "mu", "tb"}, default "su"
+        A PPDU for one station, or for several (ax, be): downlink MU, or uplink in answer to a Trigger frame (TB).
+    users : sequence of mapping
+        With "mu" and "tb": for each user ``ru`` (tones and number, as in ``"106.1"``, or ``"106.1s"`` in the secondary
+        80 MHz channel; the whole channel by default; users with the same one share it by MU-MIMO), ``mcs``,
+        ``streams``, ``dcm``, ``coding``, and ``psdu_length`` or ``mpdu_length`` and ``mpdus``, as above.
+    sig_b_mcs, sig_b_dcm : int and bool, optional
+        How HE-SIG-B (MCS 0 to 5) or EHT-SIG (0, 1, 3, 15) is sent: by default with the lowest MCS of the users, at most
+        5, and with MCS 0 in EHT.
+    sequence : str, optional
+        After an MU PPDU ``bar`` (default: a block ACK, then a BlockAckReq for each other user), ``mu-bar``,
+        ``aggregated-mu-bar`` or ``none``; around a TB PPDU ``basic-trigger`` (default), ``bsrp`` (buffer status reports
+        before it) or ``none``.
 
     Returns
     -------
@@ -133,7 +151,7 @@ def airtime(
 
     References
     ----------
-    IEEE Std 802.11-2020, 16.3.4, 17.4.3, 19.4.3 and 21.4.3; 802.11ax, 27.4.3; 802.11be, 36.4.3.
+    IEEE Std 802.11-2020, 16.3.4, 17.4.3, 19.4.3 and 21.4.3; 802.11ax, 27.3.11.8 and 27.4.3; 802.11be, 36.4.3.
 
     Examples
     --------
@@ -142,10 +160,26 @@ def airtime(
     228000
     >>> wifair.airtime(standard="802.11a", rate="54 Mb/s", psdu_length=14).duration_ns
     24000
+    >>> half = {"mcs": 5, "psdu_length": 1538}
+    >>> users = [{"ru": "106.1", **half}, {"ru": "106.2", **half}]
+    >>> wifair.airtime(standard="802.11ax", format="mu", users=users).duration_ns
+    469600
     """
-    question = _question(**locals())  # all arguments, by their names
+    arguments = locals()  # all of them, by their names
+    if format == "su":
+        for name in MU_ARGUMENTS:
+            value = arguments.pop(name)
+            if name != "format" and value is not None and value is not False and len(value if name == "users" else " "):
+                raise AirtimeError(f'{name}: belongs to a PPDU for several users: give format "mu" or "tb"', name)
+        single = _question(**arguments)
+        return _asked(standard, lambda: _core.airtime(single))
+    multiple = _mu_question(**arguments)
+    return _asked(standard, lambda: _core.airtime_mu(multiple))
+
+
+def _asked(standard: str, ask: Callable[[], dict[str, Any]]) -> Airtime:
     try:
-        return _answer(standard, _core.airtime(question))
+        return _answer(standard, ask())
     except ValueError as error:
         raise AirtimeError(*error.args) from None
 
@@ -169,6 +203,45 @@ def airtime_table(**arguments: Any) -> list[Airtime]:
         return [_answer(question["standard"], row) for row in _core.airtime_table(question)]
     except ValueError as error:
         raise AirtimeError(*error.args) from None
+
+
+MU_ARGUMENTS = ("format", "users", "sig_b_mcs", "sig_b_dcm", "sequence")
+_USER = ("ru", "mcs", "streams", "dcm", "coding", "psdu_length", "mpdu_length", "mpdus")
+_MU_ALSO = ("standard", "band", "width", "guard_interval", "ltf", "buffer_size", "basic_rates", "ldpc_extra_symbol")
+
+
+def _mu_question(**arguments: Any) -> dict[str, Any]:
+    """Give every key that the core expects for several users."""
+    allowed = {*MU_ARGUMENTS, *_MU_ALSO, "packet_padding"}
+    for name, value in arguments.items():
+        if name not in allowed and value is not None and value is not False:
+            where = "each of the users" if name in _USER else "a single-user PPDU"
+            raise AirtimeError(f"{name}: belongs to {where}, not to a PPDU for several users", name)
+    question: dict[str, Any] = dict(_question(**{name: arguments[name] for name in (*_MU_ALSO, "packet_padding")}))
+    users = []
+    for number, user in enumerate(arguments["users"], 1):
+        unknown = sorted(set(user) - set(_USER))
+        if unknown:
+            raise AirtimeError(f"users: user {number} has no `{unknown[0]}`: there are {', '.join(_USER)}", "users")
+        one = {name: user.get(name) for name in _USER} | {"dcm": bool(user.get("dcm", False))}
+        for name in ("mcs", "streams", "psdu_length", "mpdu_length", "mpdus"):
+            if one[name] is not None:
+                one[name] = _whole(name, one[name])
+        for name, example in (("ru", '"106.1"'), ("coding", '"ldpc"')):
+            if one[name] is not None and not isinstance(one[name], str):
+                raise AirtimeError(f"{name}: `{one[name]}` is no text, as in {example}", name)
+        users.append(one)
+    for name, example in (("format", '"mu"'), ("sequence", '"mu-bar"')):
+        if arguments[name] is not None and not isinstance(arguments[name], str):
+            raise AirtimeError(f"{name}: `{arguments[name]}` is no text, as in {example}", name)
+    mcs = arguments["sig_b_mcs"]
+    return question | {
+        "format": arguments["format"],
+        "users": users,
+        "sig_b_mcs": None if mcs is None else _whole("sig_b_mcs", mcs),
+        "sig_b_dcm": bool(arguments["sig_b_dcm"]),
+        "sequence": arguments["sequence"],
+    }
 
 
 _NUMBERS = ("mcs", "streams", "psdu_length", "mpdu_length", "mpdus", "buffer_size", "extended_range", "ltf")

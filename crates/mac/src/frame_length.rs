@@ -35,6 +35,39 @@ pub const fn block_ack(window: u32) -> Bytes {
     Bytes(24 + bits / 8)
 }
 
+/// QoS Null: header 26, FCS 4 (9.3.2.1).
+pub const QOS_NULL: Bytes = Bytes(30);
+
+/// A Trigger frame without padding: header 16, Common Info 8, `each` for each user, FCS 4 (802.11ax, 9.3.1.22).
+const fn trigger(each: u64, users: u64) -> Bytes {
+    Bytes(28 + each * users)
+}
+
+/// Basic Trigger: User Info 5 and Trigger Dependent User Info 1 for each user (9.3.1.22.2).
+#[must_use]
+pub const fn basic_trigger(users: u64) -> Bytes {
+    trigger(6, users)
+}
+
+/// BSRP or MU-RTS Trigger: User Info 5 for each user (9.3.1.22.5, 9.3.1.22.6).
+#[must_use]
+pub const fn bsrp_trigger(users: u64) -> Bytes {
+    trigger(5, users)
+}
+
+/// MU-BAR Trigger: User Info 5, BAR Control 2 and Starting Sequence Control 2 for each user (9.3.1.22.4).
+#[must_use]
+pub const fn mu_bar_trigger(users: u64) -> Bytes {
+    trigger(9, users)
+}
+
+/// Multi-STA BlockAck that acknowledges everything of each user: header 16, BA Control 2, AID TID Info 2 each, FCS 4
+/// (802.11ax, 9.3.1.8.6).
+#[must_use]
+pub const fn multi_sta_block_ack(users: u64) -> Bytes {
+    Bytes(22 + 2 * users)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,7 @@ mod exchange_time;
 mod extended_response;
 mod fast;
 pub mod frame_length;
+mod multi_user_time;
 mod queue_hooks;
 pub mod receiver_limits;
 mod station;
@@ -34,6 +35,7 @@ pub use channel::{
 pub use dscp::Dscp;
 pub use exchange_time::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
 pub use fast::{DatagramRun, DatagramRuns, MpduLeads, SaturatedSource};
+pub use multi_user_time::{MuExchangeTime, MuFrame, MuQuery, MuSequence};
 pub use station::{AirTime, Counters, MacEvent, Outages, StationSettings};
 pub use tap::{BackoffRecord, Fate, FrameKind, FrameRecord, Hearer, InAggregate, Tap};
 pub use wifair_packet::BROADCAST;

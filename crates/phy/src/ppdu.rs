@@ -123,6 +123,16 @@ impl PpduTiming {
         Self { preamble, signal_extension, options: PpduOptions::default(), data }
     }
 
+    /// Air times of a PPDU with this data field after a preamble of this length.
+    pub(crate) const fn of_data(
+        preamble: Duration,
+        data: DataField,
+        signal_extension: Duration,
+        options: PpduOptions,
+    ) -> Self {
+        Self { preamble, signal_extension, options, data }
+    }
+
     /// The same PPDU by a clock that is `factor` times slower: 2 in channels of 10 MHz, 4 in 5 MHz (17.3.2.3). The
     /// signal extension, which is a part of the band, stays.
     #[must_use]
@@ -176,20 +186,30 @@ impl PpduTiming {
 
     /// Whether LDPC needs an extra symbol (HT, VHT) or symbol segment (HE, EHT) for a PSDU of `length`.
     pub fn needs_ldpc_extra_symbol(&self, length: Bytes) -> bool {
+        let (symbols, quarters) = self.symbols_before_ldpc(length);
+        let payload = (!self.data.pads_before_coding).then(|| self.bits(length));
+        self.needs_more(payload, symbols, quarters)
+    }
+
+    /// Whether LDPC needs more for a PSDU that fills this number of symbols and quarters of the last one.
+    pub(crate) fn needs_more_ldpc(&self, (symbols, quarters): (u64, u64)) -> bool {
+        self.needs_more(None, symbols, quarters)
+    }
+
+    /// `payload` are the encoded bits, if they do not fill the symbols.
+    fn needs_more(&self, payload: Option<u64>, symbols: u64, quarters: u64) -> bool {
         let data = &self.data;
         if data.coding == Coding::Bcc {
             return false;
         }
-        let symbols = self.symbols_for(length);
         let (full_data, full_coded) = (u64::from(data.bits_per_symbol), u64::from(data.coded_bits_per_symbol));
-        let quarters = self.quarters(length);
         let (last_data, last_coded) = match data.short_symbol {
             Some(short) if quarters < 4 => {
                 (quarters * u64::from(short.data_bits), quarters * u64::from(short.coded_bits))
             }
             _ => (full_data, full_coded),
         };
-        let payload = if data.pads_before_coding { (symbols - 1) * full_data + last_data } else { self.bits(length) };
+        let payload = payload.unwrap_or((symbols - 1) * full_data + last_data);
         ldpc::needs_more(payload, (symbols - 1) * full_coded + last_coded, data.code_rate)
     }
 
@@ -210,8 +230,13 @@ impl PpduTiming {
         }
     }
 
+    /// Symbols, and quarters of the last one, that a PSDU of `length` fills without the extra ones of LDPC.
+    pub(crate) fn symbols_before_ldpc(&self, length: Bytes) -> (u64, u64) {
+        (self.symbols_for(length), self.quarters(length))
+    }
+
     fn symbols_and_quarters(&self, length: Bytes) -> (u64, u64) {
-        let (symbols, quarters) = (self.symbols_for(length), self.quarters(length));
+        let (symbols, quarters) = self.symbols_before_ldpc(length);
         if !(self.options.ldpc_extra_symbol && self.needs_ldpc_extra_symbol(length)) {
             (symbols, quarters)
         } else if quarters == 4 {
@@ -222,7 +247,7 @@ impl PpduTiming {
     }
 
     /// T_PE: the nominal padding minus the unused part of the last symbol, in steps of 4 us (table 27-46).
-    fn packet_extension(&self, quarters: u64) -> Duration {
+    pub(crate) fn packet_extension(&self, quarters: u64) -> Duration {
         let full = match self.options.packet_padding {
             PacketPadding::Us0 => 0,
             PacketPadding::Us8 => 8,

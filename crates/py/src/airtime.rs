@@ -51,25 +51,17 @@ pub fn airtime_table<'py>(py: Python<'py>, question: Question) -> PyResult<Bound
     PyList::new(py, rows)
 }
 
-fn to_value_error(error: ModeError) -> PyErr {
+pub(crate) fn to_value_error(error: ModeError) -> PyErr {
     PyValueError::new_err((error.message, error.key))
 }
 
 impl Question {
     fn query(&self) -> Result<ExchangeQuery, ModeError> {
-        let error = |key, message: String| ModeError { key, message };
         let amendment = Amendment::parse(&self.standard)?;
-        let band = |text: &String| {
-            Band::parse(text).ok_or_else(|| error("band", format!("no band `{text}`: there are 2.4, 5 and 6 (GHz)")))
-        };
-        let width = |text: &String| {
-            let mhz = text.trim().trim_end_matches("MHz").trim_end().parse();
-            mhz.map_err(|_| error("width", format!("no width `{text}`: {}", there_are(amendment.widths()))))
-        };
         let (rates, intervals) = (amendment.rates_there(), amendment.guard_intervals_there());
         let mode = ModeRequest {
-            band: self.band.as_ref().map(band).transpose()?,
-            width_mhz: self.width.as_ref().map(width).transpose()?,
+            band: band(self.band.as_deref())?,
+            width_mhz: width(self.width.as_deref(), amendment)?,
             mcs: self.mcs,
             rate: quantity("rate", self.rate.as_deref(), &rates)?,
             streams: self.streams,
@@ -79,12 +71,7 @@ impl Question {
             short_preamble: self.short_preamble,
             dcm: self.dcm,
             extended_range: self.extended_range,
-            coding: match self.coding.as_deref() {
-                None => None,
-                Some("bcc") => Some(Coding::Bcc),
-                Some("ldpc") => Some(Coding::Ldpc),
-                Some(other) => return Err(error("coding", format!("no code `{other}`: there are bcc and ldpc"))),
-            },
+            coding: coding(self.coding.as_deref())?,
         };
         let content = match (self.psdu_length, self.mpdu_length, self.mpdus) {
             (Some(psdu), None, None) => ExchangeContent::Psdu(Bytes(psdu)),
@@ -109,34 +96,11 @@ impl Question {
                 return Err(error("response", format!("no response `{other}`: there are ack, block-ack and none")));
             }
         };
-        let basic_rates = if self.basic_rates.is_empty() {
-            BasicRates::mandatory()
-        } else if response == Some(Response::None) {
+        if response == Some(Response::None) && !self.basic_rates.is_empty() {
             return Err(error("basic_rates", "no response here, which basic rates are for: leave them out".to_owned()));
-        } else {
-            let there = BasicRates::THERE_ARE;
-            let rates = self.basic_rates.iter().map(|text| parse::<BitRate>("basic_rates", text, there));
-            let rates = BasicRates::new(&rates.collect::<Result<Vec<_>, _>>()?)?;
-            rates.checked(amendment, mode.band.unwrap_or(amendment.bands()[0]))?
-        };
-        let paddings = match amendment {
-            Amendment::Be => "there are 0, 8, 16 and 20 us",
-            Amendment::Ax => "there are 0, 8 and 16 us",
-            _ => "802.11ax and be have it",
-        };
-        let packet_padding = match quantity::<Duration>("packet_padding", self.packet_padding.as_deref(), paddings)? {
-            None => PacketPadding::Us0,
-            Some(time) => match time.as_nanos() {
-                0 => PacketPadding::Us0,
-                8_000 => PacketPadding::Us8,
-                16_000 => PacketPadding::Us16,
-                20_000 if amendment == Amendment::Be => PacketPadding::Us20,
-                _ => {
-                    let message = format!("no packet padding of {time} in {}: {paddings}", amendment.name());
-                    return Err(error("packet_padding", message));
-                }
-            },
-        };
+        }
+        let basic_rates = basic_rates(&self.basic_rates, amendment, mode.band)?;
+        let packet_padding = packet_padding(self.packet_padding.as_deref(), amendment)?;
         if packet_padding != PacketPadding::Us0 && amendment < Amendment::Ax {
             let message = format!("{} has no packet extension: 802.11ax and be have it", amendment.name());
             return Err(error("packet_padding", message));
@@ -151,7 +115,69 @@ impl Question {
     }
 }
 
-fn quantity<T: Quantity>(key: &'static str, text: Option<&str>, there: &str) -> Result<Option<T>, ModeError> {
+pub(crate) fn error(key: &'static str, message: String) -> ModeError {
+    ModeError { key, message }
+}
+
+pub(crate) fn band(text: Option<&str>) -> Result<Option<Band>, ModeError> {
+    let parse = |text| {
+        Band::parse(text).ok_or_else(|| error("band", format!("no band `{text}`: there are 2.4, 5 and 6 (GHz)")))
+    };
+    text.map(parse).transpose()
+}
+
+/// In MHz.
+pub(crate) fn width(text: Option<&str>, amendment: Amendment) -> Result<Option<u32>, ModeError> {
+    let parse = |text: &str| {
+        let mhz = text.trim().trim_end_matches("MHz").trim_end().parse();
+        mhz.map_err(|_| error("width", format!("no width `{text}`: {}", there_are(amendment.widths()))))
+    };
+    text.map(parse).transpose()
+}
+
+pub(crate) fn coding(text: Option<&str>) -> Result<Option<Coding>, ModeError> {
+    match text {
+        None => Ok(None),
+        Some("bcc") => Ok(Some(Coding::Bcc)),
+        Some("ldpc") => Ok(Some(Coding::Ldpc)),
+        Some(other) => Err(error("coding", format!("no code `{other}`: there are bcc and ldpc"))),
+    }
+}
+
+/// The mandatory ones if none is given.
+pub(crate) fn basic_rates(texts: &[String], amendment: Amendment, band: Option<Band>) -> Result<BasicRates, ModeError> {
+    if texts.is_empty() {
+        return Ok(BasicRates::mandatory());
+    }
+    let rates = texts.iter().map(|text| parse::<BitRate>("basic_rates", text, BasicRates::THERE_ARE));
+    let rates = BasicRates::new(&rates.collect::<Result<Vec<_>, _>>()?)?;
+    rates.checked(amendment, band.unwrap_or(amendment.bands()[0]))
+}
+
+pub(crate) fn packet_padding(text: Option<&str>, amendment: Amendment) -> Result<PacketPadding, ModeError> {
+    let paddings = match amendment {
+        Amendment::Be => "there are 0, 8, 16 and 20 us",
+        Amendment::Ax => "there are 0, 8 and 16 us",
+        _ => "802.11ax and be have it",
+    };
+    let Some(time) = quantity::<Duration>("packet_padding", text, paddings)? else { return Ok(PacketPadding::Us0) };
+    match time.as_nanos() {
+        0 => Ok(PacketPadding::Us0),
+        8_000 => Ok(PacketPadding::Us8),
+        16_000 => Ok(PacketPadding::Us16),
+        20_000 if amendment == Amendment::Be => Ok(PacketPadding::Us20),
+        _ => {
+            let message = format!("no packet padding of {time} in {}: {paddings}", amendment.name());
+            Err(error("packet_padding", message))
+        }
+    }
+}
+
+pub(crate) fn quantity<T: Quantity>(
+    key: &'static str,
+    text: Option<&str>,
+    there: &str,
+) -> Result<Option<T>, ModeError> {
     text.map(|text| parse(key, text, there)).transpose()
 }
 

@@ -10,6 +10,7 @@ macro_rules! dict {
 }
 
 mod airtime;
+mod airtime_mu;
 mod capture;
 mod columns;
 mod control;
@@ -30,6 +31,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use crate::airtime::{airtime, airtime_table};
+    #[pymodule_export]
+    use crate::airtime_mu::airtime_mu;
     #[pymodule_export]
     use crate::capture::{PyCapture, read_capture};
     #[pymodule_export]

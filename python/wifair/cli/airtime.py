@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from wifair.cli.common import echo_json, fail
-from wifair.exchange_time import Airtime, AirtimeError, airtime, airtime_table
+from wifair.exchange_time import MU_ARGUMENTS, Airtime, AirtimeError, airtime, airtime_table
 from wifair.tables import aligned
+from wifair.words import counted
 
 
 @click.command(name="airtime")
@@ -42,6 +43,21 @@ from wifair.tables import aligned
 @click.option(
     "--packet-padding", metavar="TIME", help="Padding that the receiver needs: 0, 8, 16 us (ax, be), 20 us (be)."
 )
+@click.option(
+    "--format", "format", metavar="FORMAT", default="su", help="su (default), mu or tb: for several users (ax, be)."
+)
+@click.option(
+    "--user",
+    "users",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="A user of mu or tb, as in ru=106.1,mcs=5,psdu=1538; also streams, mpdu, ampdu, dcm, coding. May be repeated.",
+)
+@click.option("--sig-b-mcs", type=int, metavar="N", help="MCS of HE-SIG-B (0 to 5) or EHT-SIG (0, 1, 3, 15).")
+@click.option("--sig-b-dcm", is_flag=True, help="Dual carrier modulation of HE-SIG-B.")
+@click.option(
+    "--sequence", metavar="NAME", help="bar, mu-bar, aggregated-mu-bar (mu); basic-trigger, bsrp (tb); or none."
+)
 @click.option("--table", is_flag=True, help="Show all modes that the other options leave open.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; durations in nanoseconds.")
 def airtime_command(table: bool, as_json: bool, **arguments: Any) -> None:
@@ -56,10 +72,14 @@ def airtime_command(table: bool, as_json: bool, **arguments: Any) -> None:
       wifair airtime --standard 802.11n --mcs 7 --mpdu 1538 --ampdu 28
       wifair airtime --standard 802.11g --rate '54 Mb/s' --psdu 1536
       wifair airtime --standard 802.11ac --width 80 --streams 1 --psdu 1538 --table
+      wifair airtime --standard 802.11ax --format mu --user ru=106.1,mcs=7,psdu=1538 --user ru=106.2,mcs=3,psdu=1538
     """  # noqa: D301
     try:
+        arguments["users"] = [_user(number, text) for number, text in enumerate(arguments["users"], 1)]
         if table:
-            rows = airtime_table(**arguments)
+            if arguments["format"] != "su":
+                raise AirtimeError("table: shows single-user modes: leave out --format and --user", "table")
+            rows = airtime_table(**{name: arguments[name] for name in arguments if name not in MU_ARGUMENTS})
             if as_json:
                 echo_json([row.details for row in rows])
             else:
@@ -72,6 +92,30 @@ def airtime_command(table: bool, as_json: bool, **arguments: Any) -> None:
         echo_json(answer.details)
     else:
         click.echo(_text(answer))
+
+
+def _user(number: int, text: str) -> dict[str, Any]:
+    """Read a user, as in ``ru=106.1,mcs=5,psdu=1538``."""
+    names = {"psdu": "psdu_length", "mpdu": "mpdu_length", "ampdu": "mpdus"}
+    user: dict[str, Any] = {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise AirtimeError(f"user: `{part}` of user {number} is no name=value, as in mcs=5", "user")
+        if name not in ("ru", "mcs", "streams", "psdu", "mpdu", "ampdu", "dcm", "coding"):
+            there = "ru, mcs, streams, psdu, mpdu, ampdu, dcm, coding"
+            raise AirtimeError(f"user: user {number} has no `{name}`: there are {there}", "user")
+        if name in ("ru", "coding"):
+            user[name] = value
+        elif name == "dcm":
+            if value not in ("true", "false"):
+                raise AirtimeError(f"user: dcm of user {number} is true or false, not `{value}`", "user")
+            user[name] = value == "true"
+        elif value.isascii() and value.isdigit():
+            user[names.get(name, name)] = int(value)
+        else:
+            raise AirtimeError(f"user: {name} of user {number}: `{value}` is no whole number", "user")
+    return user
 
 
 def _with_option(error: AirtimeError) -> str:
@@ -92,6 +136,8 @@ def _mbps(bps: float) -> str:
 def _text(answer: Airtime) -> str:
     details = answer.details
     parts = details["parts"]
+    if "users" in details:
+        return _mu_text(answer)
     lines = [
         ("data rate", _mbps(answer.data_rate_bps), ""),
         ("PSDU", f"{answer.psdu_bytes} B", _content(details)),
@@ -121,6 +167,46 @@ def _text(answer: Airtime) -> str:
     if details["needs_ldpc_extra_symbol"]:
         text.append("LDPC needs an extra symbol for this length: --ldpc-extra-symbol counts it.")
     return "\n".join(text)
+
+
+def _mu_text(answer: Airtime) -> str:
+    details = answer.details
+    parts = details["parts"]
+    symbols = f"{counted(parts['symbols'], 'symbol')} of {_us(parts['symbol_ns'])}"
+    lines = [
+        ("data rate", _mbps(answer.data_rate_bps), "all users together"),
+        ("PPDU", _us(answer.duration_ns), f"L-SIG LENGTH {parts['l_sig_length']}"),
+        ("  preamble", _us(parts["preamble_ns"]), _fields(parts["preamble_fields_ns"])),
+        ("  data", _us(parts["data_ns"]), symbols),
+    ]
+    if parts["sig_b_mcs"] is not None:
+        sig_b = f"MCS {parts['sig_b_mcs']}, {parts['sig_b_bits']} bits, {counted(parts['sig_b_symbols'], 'symbol')}"
+        lines.insert(3, ("  SIG-B", "", sig_b))
+    for key, name in (("packet_extension_ns", "  packet extension"), ("signal_extension_ns", "  signal extension")):
+        if parts[key]:
+            lines.append((name, _us(parts[key]), ""))
+    exchange, cycle = details["exchange"], details["cycle"]
+    for frame in details["frames"]:
+        name, each = frame["frame"], "each" if frame["frame"] in ("BlockAcks", "QoS Nulls") else "together"
+        several = name in ("BlockAcks", "QoS Nulls", "MU PPDU", "TB PPDU")
+        lines.append(
+            (name, _us(frame["duration_ns"]), f"{frame['bytes']} B{' ' + each if several else ''}, {frame['mode']}")
+        )
+    gaps = len(details["frames"]) - 1
+    if gaps:
+        lines.append(
+            ("SIFS", _us(gaps * details["sifs_ns"]), f"{gaps} of {_us(details['sifs_ns'])}" if gaps > 1 else "")
+        )
+    lines.append(("exchange", _us(answer.exchange_ns), _share(exchange)))
+    lines.append(("AIFS and mean backoff", _us(cycle["aifs_ns"] + cycle["backoff_ns"]), ""))
+    lines.append(("cycle", _us(answer.cycle_ns), _share(cycle)))
+    text = [f"{answer.standard}, {answer.band} GHz, {answer.mode}"]
+    text += [f"{name:<22}{value:>14}{'  ' if why else ''}{why}" for name, value, why in lines]
+    rows = [("RU", "MCS", "streams", "data rate", "PSDU", "symbols", "padding")]
+    for user in details["users"]:
+        numbers = (str(user["mcs"]), str(user["streams"]), _mbps(user["data_rate_bps"]), f"{user['psdu_bytes']} B")
+        rows.append((user["ru"], *numbers, str(user["symbols"]), f"{user['padding_bytes']} B"))
+    return "\n".join([*text, "", *aligned(rows)])
 
 
 def _content(details: dict[str, Any]) -> str:
