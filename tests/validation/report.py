@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,11 +27,11 @@ This page compares wifair with other programs, theory and real TCP stacks, at th
 it and runs every row with 20 seeds (`tests/validation`); the references are in `tests/data/reference` and
 `tests/data/captures`. `make test` runs some of the rows.
 
-The column `wifair` has the mean over the seeds, with minimum and maximum in brackets. An aggregate agrees if it lies
-within the tolerance. Indices, and flows that compete by chance, are compared by Student's t test, with p in the table;
-if the reference has a single run, the test uses the prediction interval of wifair's seeds. Such a comparison differs if
-p is at most {cutoff:.2g} and the means are more than 1 % apart. Without the second condition, negligible differences
-would count where results hardly depend on the seed.
+Each section has a figure, and a table in CSV with the mean of wifair's seeds, its minimum (`low`) and maximum (`high`).
+An aggregate agrees if it lies within the tolerance. Indices, and flows that compete by chance, are compared by
+Student's t test (`p`); if the reference has a single run, the test uses the prediction interval of wifair's seeds. Such
+a comparison differs if p is at most {cutoff:.2g} and the means are more than 1 % apart. Without the second condition,
+negligible differences would count where results hardly depend on the seed.
 
 The cut-off for p follows Benjamini and Hochberg (1995): one in twenty of the differences found may be due to chance.
 With the corrections of Bonferroni or Holm, only enormous differences would count among hundreds of comparisons; this
@@ -43,9 +44,9 @@ clear one: wifair and its references are not identical in every comparison that 
 for one comparison shows in many: {above} means are above those of the reference and {below} below (p = {p:.2g} by the
 sign test); each section has its own numbers.
 
-Of {total} comparisons with a criterion {agree} agree. The others are marked, each with its reason or as not explained.
+Of {total} comparisons with a criterion {agree} agree. The others are shown, each with its reason or as not explained.
 Where ns-2 was run again without the effects of its routing and address resolution, those runs count; its original runs
-are shown beside them, and of these {free_total} comparisons {free_agree} agree by the same rules.
+are in the tables, too, and of these {free_total} comparisons {free_agree} agree by the same rules.
 
 """
 
@@ -63,47 +64,65 @@ def probability(one: Comparison, source: str) -> str:
     return f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
 
 
-def cell(one: Comparison, source: str) -> str:
-    low, high = one.range
-    return f"{number(one.mean)} [{number(low)}, {number(high)}] | {number(one.their_mean(source))}"
+HEADINGS = ("quantity", "wifair", "low", "high", "reference", "source", "difference_percent", "p", "agrees", "reason")
 
 
-def verdict(section: Section, row: Row, one: Comparison, source: str, notes: list[str]) -> str:
+def verdict(section: Section, row: Row, one: Comparison, source: str) -> tuple[str, str]:
+    """Say whether a comparison agrees; if it does not, give the reason."""
     if one.rule is Rule.SHOWN:
-        return "shown"
+        return "shown", ""
     if not one.binding:
-        return "shown; yes" if one.agrees(source) else "shown; no"
+        return ("shown; yes" if one.agrees(source) else "shown; no"), ""
     if one.agrees(source):
         if one.rule is Rule.T_TEST and one.p_value(source) < LEVEL:
             is_close = abs(one.difference(source)) <= one.tolerance
-            return f"within {100 * one.tolerance:g} %" if is_close else "weak"
-        return "yes"
-    text = reason(section.name, row.labels, one.quantity) or "**not expected**"
-    if text not in notes:
-        notes.append(text)
-    return f"no ({notes.index(text) + 1})"
+            return (f"within {100 * one.tolerance:g} %" if is_close else "weak"), ""
+        return "yes", ""
+    return "no", reason(section.name, row.labels, one.quantity) or "**not expected**"
 
 
-def table(section: Section, rows: Sequence[Row]) -> str:
+def table(section: Section, rows: Sequence[Row]) -> list[list[str]]:
+    """All comparisons of a section, a heading first."""
     names = list(rows[0].labels)
-    tested = any(one.rule is Rule.T_TEST for row in rows for one in row.comparisons)
-    head = [*names, "quantity", "wifair", "reference", "", "difference", *(["p"] if tested else []), "agrees"]
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
-    notes: list[str] = []
+    lines = [[*names, *HEADINGS]]
     for row in rows:
         for one in row.comparisons:
             for source in one.theirs:
-                labels = " | ".join(str(row.labels.get(name, "")) for name in names)
                 difference = one.difference(source)
-                percent = f"{100 * difference:+.1f} %" if np.isfinite(difference) else ""
-                verdict_ = verdict(section, row, one, source, notes)
-                columns = [labels, one.quantity, cell(one, source), source, percent]
-                columns += [probability(one, source)] if tested else []
-                lines.append("| " + " | ".join([*columns, verdict_]) + " |")
-    text = "\n".join(lines) + "\n"
-    if notes:
-        text += "\n" + "\n".join(f"{i + 1}. {note}." for i, note in enumerate(notes)) + "\n"
-    return text
+                percent = f"{100 * difference:+.1f}" if np.isfinite(difference) else ""
+                low, high = one.range
+                numbers = [number(value) for value in (one.mean, low, high, one.their_mean(source))]
+                labels = [str(row.labels.get(name, "")) for name in names]
+                result = [source, percent, probability(one, source), *verdict(section, row, one, source)]
+                lines.append([*labels, one.quantity, *numbers, *result])
+    return lines
+
+
+def differences(lines: Sequence[Sequence[str]]) -> str:
+    """The comparisons that do not agree, each with its reason."""
+    head, *rows = lines
+    apart = [dict(zip(head, row)) for row in rows if row[head.index("agrees")] == "no"]
+    if not apart:
+        return ""
+    labels = head[: head.index("quantity")]
+    text = ["| comparison | wifair | reference | difference | reason |", "|" + " --- |" * 5]
+    notes: list[str] = []
+    for row in apart:
+        name = ", ".join(f"{label} {row[label]}" for label in labels if row[label] not in ("", "-"))
+        if row["reason"] not in notes:
+            notes.append(row["reason"])
+        text.append(
+            f"| {name}: {row['quantity']} | {row['wifair']} [{row['low']}, {row['high']}] "
+            f"| {row['reference']} ({row['source']}) | {row['difference_percent']} % | {notes.index(row['reason']) + 1} |"
+        )
+    return "\n".join([*text, "", *(f"{i + 1}. {note}." for i, note in enumerate(notes)), "", ""])
+
+
+def write_csv(path: Path, lines: Sequence[Sequence[str]]) -> None:
+    """Write the comparisons of a section."""
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(lines)
 
 
 def count(rows: Sequence[Row], *, binding: bool) -> tuple[int, int]:
@@ -199,9 +218,12 @@ def section_text(section: Section, rows: Sequence[Row], folder: Path) -> str:
         visible = 100 * float(np.nanmedian([one.visible(source) for one, source in tests]))
         balance += ALONE.format(tests=len(tests), alone=alone, expected=LEVEL * len(tests), visible=visible) + "\n\n"
     free = f"{RECORDED}{agree_recorded} of {recorded} agree.\n\n" if recorded else ""
+    lines = table(section, rows)
+    write_csv(folder / "validation" / f"{section.name}.csv", lines)
     return (
         f"## {section.title}\n\n{section.text}\n\n{agree} of {held} agree.\n\n{balance}{free}"
-        f"![Differences and ranges](figures/{figure.name})\n\n{table(section, rows)}"
+        f"![Differences and ranges](figures/{figure.name})\n\n{differences(lines)}"
+        f"All comparisons: [{section.name}.csv](validation/{section.name}.csv)\n"
     )
 
 

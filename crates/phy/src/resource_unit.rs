@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(counts(ChannelWidth::Mhz160), [74, 32, 16, 8, 4, 2, 1]);
     }
 
-    /// Units of one size never overlap, and a larger one overlaps as many of each size as it holds (figure 27-7): one of
+    /// Units of one size never overlap, and a larger one overlaps as many of each size as it holds: one of
     /// 106 tones has 4 of 26 and 2 of 52; one of 242 has 9 and 4; one of 996 has 37, 16, 8, 4 and 2.
     #[test]
     fn larger_units_hold_smaller_ones() {
