@@ -113,7 +113,8 @@ def differences(lines: Sequence[Sequence[str]]) -> str:
             notes.append(row["reason"])
         text.append(
             f"| {name}: {row['quantity']} | {row['wifair']} [{row['low']}, {row['high']}] "
-            f"| {row['reference']} ({row['source']}) | {row['difference_percent']} % | {notes.index(row['reason']) + 1} |"
+            f"| {row['reference']} ({row['source']}) | {row['difference_percent']} % "
+            f"| {notes.index(row['reason']) + 1} |"
         )
     return "\n".join([*text, "", *(f"{i + 1}. {note}." for i, note in enumerate(notes)), "", ""])
 
