@@ -1,4 +1,4 @@
-"""The TCP of the running kernel over the emulated cell beside the simulated one: docs/emulate.md and docs/validation/emulated.csv.
+"""The TCP of the running kernel over the emulated cell beside the simulated one, as in docs/emulate.md.
 
     sudo .venv/bin/python tests/validation/emulated.py                 all rows, about ten minutes, in real time
     sudo .venv/bin/python tests/validation/emulated.py --only bbr      rows whose name has this
