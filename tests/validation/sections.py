@@ -11,6 +11,7 @@ import ns2
 from model import Section
 
 GOODPUT = "goodput [Mb/s]"
+AS_ABOVE = "`ns-2` and `ns-2 with DSDV` as for TCP over one cell."
 STILL = (
     "ns-2's DSDV and ARP affect its results: routes lead through other stations or are missing, ARP requests are "
     "broadcasts that collide, and the full queue of the access point drops their answers, so that a flow waits for its "
@@ -93,39 +94,23 @@ SECTIONS = (
         "aggregates-tcp",
         "802.11n and ax with TCP: ns-3",
         "CUBIC and NewReno over a wired delay of 10 ms, uploads, downloads and both; goodput within 5 %, mean "
-        "round-trip time within 10 %. Flows start between 1.0 and 1.5 s. As in ns-3, receivers pass up each MPDU "
-        "when it ends (`pass_up_singly`; without it 150 of 168 comparisons agree, with it 166). TCP is that of "
-        "ns-3's sources: neither RACK, tail loss probes, F-RTO nor quick ACKs (with quick ACKs 167 agree), a "
-        "minimum RTO of 1 s, buffers of 4 MiB, an RTT sample from each ACK. ns-3's CUBIC has a HyStart that waits "
-        'until the smoothed round-trip time has doubled (`cubic.hystart = "ns3"`; without HyStart 153 agree, with '
-        "Linux's 159), windows of whole segments with the steps of Linux (with the fractions of RFC 9438 158 "
-        "agree), and a plateau that survives timeouts (`cubic.keep_plateau`; 166 agree without it, but a single "
-        "download through 100 packets is then 8 % too fast instead of 5); its NewReno lets each ACK count for one "
-        "segment (with all bytes acknowledged 161 agree). With wifair's own CUBIC and NewReno 151 agree. "
-        "ns-3 without HyStart: four uploads over 802.11ax with 1000 packets get 110.5 Mb/s (three runs), as in wifair "
-        "without HyStart (111.0), and 99.3 with it (wifair: 99.4). "
-        "ns-3 has no Eifel algorithm (`eifel = false`), and at a loss its NewReno halves what may still be in the "
-        'network (`reduce_from = "pipe"`), where RFC 6675 halves FlightSize: four NewReno uploads and four downloads '
-        "over 802.11n have round trips of 548 ms with both settings (60 runs, 95 % within 26), 575 with FlightSize, "
-        "557 with the Eifel algorithm, and 607 with FlightSize and the Eifel algorithm; ns-3 has 521 (ten runs, within "
-        "64), and its first four runs have 584 instead of 505 if NewReno halves FlightSize there. "
-        "Two rules of ns-3 are not imitated: an ACK that reports arrivals counts a segment too much for proportional "
-        "rate reduction until a window has arrived, and retransmissions that have arrived stay in flight until "
-        "everything before them has. The first alone, built into wifair, gives 549 ms for both directions, 622 instead "
-        "of 662 for four uploads (ns-3: 643, ten runs, within 66) and 141 instead of 168 for four downloads (174, "
-        "within 17). "
-        "Round-trip times of NewReno with four stations and 1000 packets are counted in ns-3 as here: of segments that "
-        "selective ACKs report, too, and by echoes of timestamps for those sent again. Those of the other runs without "
-        "timestamps are means over the ACKs that advance over segments sent once, which leave out most of recovery, "
-        "while queues are full; both directions have 480 ms so, and the uploads 556. The recorded ones, with "
-        "timestamps, are means over the values of ns-3's trace source LastRTT, which leaves out a sample equal to the "
-        "one before. Runs without timestamps, ten of each, are those of `tests/validation/ns3_tcp.cc`. The recorded "
-        "runs have timestamps: a segment of 1460 bytes is then an IP packet of 1512 bytes, and the wire, with its "
-        "MTU of 1500 bytes, makes two fragments of it on the way down. Each takes a place in the queue of the "
-        "access point, which holds half as many segments. The recorded lengths of PSDUs show this: the longest "
-        "with downloads have 97,198 bytes, which are 60 pairs of 1544 and 76 bytes without the padding of the "
-        "last, and the longest with uploads 96,470, which are 62 times 1556. wifair makes no fragments, so "
-        "recorded downloads are shown without a criterion.",
+        "round-trip time within 10 %. Flows start between 1.0 and 1.5 s. TCP is that of ns-3's sources: neither RACK, "
+        "tail loss probes, F-RTO, quick ACKs nor the Eifel algorithm, a minimum RTO of 1 s, buffers of 4 MiB. How many "
+        "of 168 comparisons agree shows what matters: 166 with these settings; 150 unless receivers pass up each MPDU "
+        "when it ends (`pass_up_singly`); 153 without HyStart and 159 with Linux's (ns-3's waits until the smoothed "
+        'round-trip time has doubled, `cubic.hystart = "ns3"`); 158 with the fractions of RFC 9438 instead of whole '
+        "segments; 161 if NewReno counts all bytes acknowledged; 151 with wifair's own CUBIC and NewReno.\n\n"
+        'At a loss ns-3\'s NewReno halves what may still be in the network (`reduce_from = "pipe"`), where RFC 6675 '
+        "halves FlightSize: four NewReno uploads and four downloads over 802.11n have round trips of 548 ms with the "
+        "first (60 runs) and 575 with the second; ns-3 has 521 (ten runs, 95 % within 64), and with FlightSize 584 "
+        "(four runs). Two rules of ns-3 are not imitated: an ACK that reports arrivals counts a segment too much for "
+        "proportional rate reduction, and retransmissions that have arrived stay in flight until everything before "
+        "them has.\n\n"
+        "Round-trip times of NewReno with four stations and 1000 packets are counted in ns-3 as here; those of the "
+        "other runs without timestamps (`tests/validation/ns3_tcp.cc`) leave out most of recovery, and those with "
+        "timestamps a sample that equals the one before. Recorded runs with timestamps have IP packets of 1512 bytes, which the "
+        "wire cuts in two on the way down: the queue of the access point then holds half as many segments. wifair "
+        "makes no fragments, so these downloads are shown without a criterion.",
         high_throughput.tcp,
         levels=(GOODPUT,),
         index="Jain",
@@ -136,19 +121,14 @@ SECTIONS = (
         "A saturated uplink in a BSS of 40 or 80 MHz (primary channel 36) alone, beside one of 20 MHz on its "
         "primary channel, and beside one on channel 40 or 44 inside; the load of the other BSS is above capacity or "
         "about half of what it would get alone. `dBm`: power with which frames arrive in the other BSS; in their "
-        "own it is -40 dBm. Both programs have dynamic bandwidth: a TXOP takes the widest primary channel that has "
-        "been idle for PIFS (IEEE Std 802.11-2020, 10.23.2.5). ns-3 3.37 has no static one. Total goodput must be "
-        "within 2 %, the wide BSS's share of it and the share of its PPDUs that have the full width (`full width`) "
+        "own it is -40 dBm. Both programs have dynamic bandwidth (IEEE Std 802.11-2020, 10.23.2.5). Total goodput must "
+        "be within 2 %, the wide BSS's share of it and the share of its PPDUs that have the full width (`full width`) "
         "within 3 %; the latter is shown without a criterion where ns-3 sent fewer than 5000 of them in all runs.\n\n"
-        "ns-3 differs from the standard in these ways. Its control responses are sent in the primary channel alone "
-        "(from ns-3.45 on in the width of the data, as in wifair), so that a BSS on a secondary channel counts down "
-        "during them: after 40 MHz data it waits 43 us, not 87 (traces). In rows with `responses` `full width`, the "
-        "program for ns-3 adds their energy in the other channels. In 802.11n ns-3 senses PPDUs in the secondary "
-        "channel from `CCA` on, by default -82 dBm instead of -62. In 802.11ac it overlooks PPDUs below -62 dBm in "
-        "the secondary channel that begin while it receives in the primary one: at -67 dBm (MCS 4, 3 s) 350 of its "
-        "1370 PPDUs of 40 MHz met a PPDU of the other BSS, and each of these had begun during a response; at -60 "
-        "dBm none did. Its VHT PPDUs lack 4 us of VHT-SIG-B. ns-3's leakage into adjacent channels is switched off: "
-        "with its default masks and -40 dBm, two BSSs on channels 36 and 40 defer to each other in every PPDU.",
+        "ns-3 3.37 differs from the standard: its control responses are sent in the primary channel alone, so that a "
+        "BSS on a secondary channel counts down during them (in rows with `responses` `full width` their energy is "
+        "added in the other channels); in 802.11n it senses PPDUs in the secondary channel from `CCA` on, by default "
+        "-82 dBm instead of -62; in 802.11ac it overlooks those below -62 dBm that begin while it receives in the primary one. "
+        "Its leakage into adjacent channels is switched off.",
         bonded.cases,
         levels=(GOODPUT,),
     ),
@@ -165,12 +145,9 @@ SECTIONS = (
         "802.11b, 11 and 2 Mb/s, queues of 50 and 100 packets, 10 ms of wired delay. ns-2 has a window of 1000 "
         "packets. "
         + STILL
-        + " Uploads of 20 stations with DSDV are five runs that begin after 20 s (with flows from the first second "
-        "many stations have no route: Jain's index is 0.26, and 14 flows starve). With Sack1 and 20 uploads, ns-2's "
-        "DSDV and ARP lower Jain's index from 0.74 (20 runs) to 0.68 (20 runs) with 100 packets, and from 0.40 (50 "
-        "runs) to 0.34 (20 runs) with 50. ns-3 has SACK, no timestamps, "
-        "buffers of 1 MB, an initial window of one segment and no delayed ACKs; its radio is YansWifiPhy with the "
-        "defaults, and the stations are on a circle of 5 m. TCP over 802.11g is compared below (oda2012).",
+        + " With Sack1 and 20 uploads, they lower Jain's index from 0.74 to 0.68 with 100 packets, and from 0.40 to "
+        "0.34 with 50 (20 to 50 runs each). ns-3 has SACK, no timestamps, buffers of 1 MB, an initial window of one "
+        "segment and no delayed ACKs; the stations are on a circle of 5 m.",
         cells.tcp,
         levels=(GOODPUT,),
         index="Jain",
@@ -183,7 +160,7 @@ SECTIONS = (
         "sent (`IF sent`). `Westwood` is that of Agent/TCP/Linux, with its own recovery (`tcp-linux`; with RFC 6675 "
         "the index of ten downloads is 16 % above ns-2's) and, in the runs with fixed routes, without the SYN that "
         "would make the first session a packet longer. The runs with DSDV time the last segment but one, except Vegas. "
-        + STILL,
+        + AS_ABOVE,
         ns2.sessions,
         levels=(GOODPUT,),
         index="IF acked",
@@ -193,7 +170,7 @@ SECTIONS = (
         "Uploads against downloads (lee2007, Fig. 2 to 12): ns-2",
         "Four senders and four receivers unless stated otherwise, without a scheme, with B/n and with Wmax/n. With "
         "both schemes the ratio of uplink to downlink must be within 3 % of 1, up to an error rate of 0.02. ns-2's "
-        "`Wmax/n` and `B/n` are receive windows set by hand. " + STILL,
+        "`Wmax/n` and `B/n` are receive windows set by hand. " + AS_ABOVE,
         ns2.lee2007,
         levels=(GOODPUT,),
         index="up/down",
@@ -207,7 +184,7 @@ SECTIONS = (
         "as in ns-2's script. With ns-2's capture at 10 dB, a neighbour of a colliding station reads its frame and "
         "does not wait EIFS, but the access point does; the access point therefore sends a twentieth less, and more "
         "uploads starve than in a cell (NewReno, 200 packets: 5.6 in the cell, 7.7 on the circle, 8.5 in ns-2). "
-        "" + STILL,
+        "" + AS_ABOVE,
         ns2.oda2012,
         levels=(GOODPUT,),
         index="Jain",
@@ -235,16 +212,12 @@ SECTIONS = (
         "kernel",
         "Linux in a testbed without radio",
         "The testbed of `tests/data/captures`: a token bucket of 8 Mb/s behind 10 ms of wired delay in each direction; "
-        "the reference is "
-        "TCP_INFO of the sending sockets, sampled every 50 ms. The sizes of the buckets are not recorded, but the "
-        "captures bound them: 3.1 kB in the first two (no interval carries more than 8 Mb/s and 3104 bytes, and many "
-        "carry that), 7.6 to 10.6 kB in user-mode Linux, for whose HZ of 100 tc-tbf(8) requires 10 kB; a smaller and a "
+        "the reference is TCP_INFO of the sending sockets, sampled every 50 ms. The captures bound the sizes of the "
+        "buckets, which are not recorded: 3.1 kB in the first two, 7.6 to 10.6 kB in user-mode Linux; a smaller and a "
         'larger size show the effect. CUBIC has Linux\'s HyStart (`hystart = "classic"`) and a receiver that '
-        "acknowledges each of the first 22 segments, as captured; Westwood counts in ticks of 10 ms, so that its path "
-        "of 20.3 ms counts as one of 30 ms. Not modelled are processing times of hosts, the resolution of timers (HZ), "
-        "and the driver's own queue. Competing flows share the link by chance, so their single run of the kernel is "
-        "compared with wifair's seeds by the t test; for a single flow the tolerance is 5 % (goodput) and 15 % "
-        "(window, round-trip time).",
+        "acknowledges each of the first 22 segments, as captured; Westwood counts in ticks of 10 ms. Not modelled are "
+        "processing times of hosts, the resolution of timers (HZ), and the driver's own queue. Competing flows are "
+        "compared by the t test; for a single flow the tolerance is 5 % (goodput) and 15 % (window, round-trip time).",
         kernel.cases,
         levels=("all flows [Mb/s]", "cwnd", "srtt [ms]"),
         index=GOODPUT,
