@@ -18,7 +18,7 @@ import wifair
 from wifair.metrics import jain_index
 from wifair.statistics import mean_interval
 from wifair.sweeps import Request, compute
-from wifair.sweeps.reading import Runs
+from wifair.sweeps.runs import Runs
 from wifair.sweeps.store import Label
 
 Table = Mapping[str, Any]

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from wifair.saved import SavedResults, read_results
     from wifair.scenario import Scenario
     from wifair.simulate import run
-    from wifair.sweeps import Store, sweep
+    from wifair.sweeps import SavedSweep, Store, read_sweep, sweep
     from wifair.taps import Pcap
 
 __all__ = [
@@ -81,6 +81,7 @@ __all__ = [
     "RunError",
     "SampledResults",
     "SavedResults",
+    "SavedSweep",
     "Scenario",
     "ScenarioError",
     "StoppedError",
@@ -99,6 +100,7 @@ __all__ = [
     "read_flent",
     "read_iperf3",
     "read_results",
+    "read_sweep",
     "run",
     "statistics",
     "sweep",
@@ -122,7 +124,7 @@ _LAZY = {
     "wifair.saved": ("SavedResults", "read_results"),
     "wifair.scenario": ("Scenario",),
     "wifair.simulate": ("run",),
-    "wifair.sweeps": ("Store", "sweep"),
+    "wifair.sweeps": ("SavedSweep", "Store", "read_sweep", "sweep"),
     "wifair.taps": ("Pcap",),
 }
 _HOMES = {name: module for module, names in _LAZY.items() for name in names}

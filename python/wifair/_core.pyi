@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from random import Random
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 __version__: str
 __compiler__: str
@@ -24,6 +24,7 @@ class Outcome(TypedDict):
     queues: list[RawColumn] | None
     frames: list[RawColumn] | None
     backoffs: list[RawColumn] | None
+    metrics: NotRequired[list[RawColumn]]
 
 class CaptureRequest(TypedDict):
     folder: str

@@ -130,6 +130,17 @@ def _check_names(cls: type, base: type) -> None:
             raise _error(f"nothing calls or reads `{name}` of {cls.__qualname__}", rest)
 
 
+def imported(module: str, folder: str) -> object:
+    """Import a module, which may lie in `folder`.
+
+    Raises
+    ------
+    ScenarioError
+        If it cannot be imported.
+    """
+    return _import(module, folder)
+
+
 def _import(module: str, folder: str, *, again: bool = False) -> object:
     try:
         return importlib.import_module(module)

@@ -115,6 +115,8 @@ def _provenance(folder: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
+        if (folder / "runs.sqlite").exists():
+            raise ResultsError(f"`{folder}` is the store of a sweep: read it with wifair.read_sweep") from None
         raise ResultsError(f"`{folder}` holds no results of `wifair run --out`: it has no {PROVENANCE}") from None
     except ValueError as error:
         raise ResultsError(f"`{path}` is no JSON: {error}") from None

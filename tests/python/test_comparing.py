@@ -14,7 +14,7 @@ from command import wifair
 from wifair import Comparison, Pcap, ResultsError, Scenario, compare, comparing, read_capture, read_results, run
 from wifair.statistics import paired_difference, welch_difference
 from wifair.sweeps import query
-from wifair.sweeps.texts import averages
+from wifair.sweeps.summarising import averages
 
 CAPTURE = Path(__file__).parents[1] / "data" / "captures" / "a_reno_down_rcv.pcap.gz"
 

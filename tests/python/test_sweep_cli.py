@@ -18,7 +18,7 @@ from wifair.cli import main
 from wifair.columns import Columns
 from wifair.sweeps import Store
 from wifair.sweeps.checksums import seal_run
-from wifair.sweeps.texts import averages
+from wifair.sweeps.summarising import averages
 
 GRID = ["--vary", "stations.count=1..2", "--vary", "flows.tcp.cc=reno,vegas", "--seeds", "1..3"]
 

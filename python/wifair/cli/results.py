@@ -43,7 +43,7 @@ from wifair.sweeps.query import (
 from wifair.sweeps.repair import repair
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Store
-from wifair.sweeps.texts import SHOWN, averages
+from wifair.sweeps.summarising import SHOWN, averages
 from wifair.tables import aligned
 from wifair.words import counted
 

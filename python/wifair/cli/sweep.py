@@ -29,13 +29,15 @@ from wifair.simulate import cores
 from wifair.sweeps.compute import kept_of, limit_of
 from wifair.sweeps.engines import WORKERS_S, Engine, Given, Processes, Threads
 from wifair.sweeps.estimate import estimate, fitting
+from wifair.sweeps.own_figures import Metrics, metric_named, metrics_of
 from wifair.sweeps.points import Option, Points, rows_of
 from wifair.sweeps.query import means, scenarios_differ, version_of
-from wifair.sweeps.reading import Runs
+from wifair.sweeps.runs import Runs
 from wifair.sweeps.schema import FILE
 from wifair.sweeps.store import Store
+from wifair.sweeps.summarising import SHOWN, averages
 from wifair.sweeps.sweeping import WHOLE, Shard, Sweep, run_sweep
-from wifair.sweeps.texts import SHOWN, Display, averages, duration_text
+from wifair.sweeps.texts import Display, duration_text
 from wifair.sweeps.work import Progress
 from wifair.words import counted
 
@@ -66,6 +68,13 @@ MOST_FAILURES = 5
     help="Tables to keep of each run besides its figures; flows by default.",
 )
 @click.option("--series", metavar="TIME", help="Also keep series, sampled this far apart: '100 ms'.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="MODULE:FUNCTION",
+    help="Also keep what a function returns for the results of a run, under its name or NAME=MODULE:FUNCTION.",
+)
 @click.option("--threads", type=click.IntRange(min=1), metavar="N", help="Runs at the same time; all cores by default.")
 @click.option("--processes", type=click.IntRange(min=1), metavar="N", help="Processes instead: one can die alone.")
 @click.option("--time-limit", metavar="TIME", help="Time that a run may take, as in '10 min': a longer one has failed.")
@@ -87,6 +96,7 @@ def sweep_command(
     out: str | None,
     tables: tuple[str, ...],
     series: str | None,
+    metrics: tuple[str, ...],
     threads: int | None,
     processes: int | None,
     time_limit: str | None,
@@ -149,6 +159,7 @@ def sweep_command(
     assert out is not None
     kept_of(kept, series)  # report wrong arguments before the store is created
     try:
+        own = metrics_of(dict(metric_named(text, ".") for text in metrics))
         limit_s = limit_of(time_limit)
     except ValueError as error:
         fail(str(error))
@@ -157,8 +168,8 @@ def sweep_command(
     with ExitStack() as stack:
         engine = _engine(stack, threads, processes, dask, limit_s)
         store = stack.enter_context(Store(out))
-        runs = _run(asked, store, engine, kept, series, quiet)
-        _show(asked, runs, as_json)
+        runs = _run(asked, store, engine, kept, series, own, quiet)
+        _show(asked, runs, own.functions if own else (), as_json)
     if runs.failures:
         sys.exit(FAILED)
 
@@ -235,7 +246,15 @@ def _cluster(stack: ExitStack, address: str) -> Executor:
     return executor
 
 
-def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: str | None, quiet: bool) -> Runs:
+def _run(
+    asked: Sweep,
+    store: Store,
+    engine: Engine,
+    kept: list[str],
+    series: str | None,
+    metrics: Metrics | None,
+    quiet: bool,
+) -> Runs:
     display = Display(asked, wanted=not quiet)
     last = Progress(asked.count())
 
@@ -245,7 +264,7 @@ def _run(asked: Sweep, store: Store, engine: Engine, kept: list[str], series: st
         display.report(progress)
 
     try:
-        runs = run_sweep(asked, store, engine, kept, series, report)
+        runs = run_sweep(asked, store, engine, kept, series, report, metrics)
     except Interrupted:
         display.close()
         click.echo(
@@ -283,14 +302,15 @@ def _count(asked: Sweep, store: Store, kept: list[str], series: str | None) -> i
     return sum(key in done for key in asked.runs())
 
 
-def _show(asked: Sweep, runs: Runs, as_json: bool) -> None:
+def _show(asked: Sweep, runs: Runs, own: Iterable[str], as_json: bool) -> None:
     names = [name for name in asked.points.paths if name in runs.figures]
     if as_json:
         figures = [name for name in runs.figures if name not in (*names, "scenario", "seed")]
         table = means(runs.figures, names, figures).records() if runs.figures.rows else []
         echo_json({"points": table, "failures": [failure._asdict() for failure in runs.failures]})
     elif runs.figures.rows:
-        click.echo(averages(means(runs.figures, names, SHOWN), names, SHOWN))
+        shown = [*SHOWN, *own]
+        click.echo(averages(means(runs.figures, names, shown), names, shown))
     for failure in runs.failures[:MOST_FAILURES]:
         labels = ", ".join(f"{name}={value}" for name, value in failure.labels.items())
         what = f"{labels}, seed {failure.seed}" if labels else f"seed {failure.seed}"

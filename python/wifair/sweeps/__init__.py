@@ -7,10 +7,25 @@ from a `Store` if it has them.
 from __future__ import annotations
 
 from wifair.sweeps.compute import Request, compute
-from wifair.sweeps.reading import Failure, Runs
+from wifair.sweeps.reading import Failure
+from wifair.sweeps.runs import Runs
+from wifair.sweeps.saved_sweep import SavedSweep, read_sweep
 from wifair.sweeps.store import Key, Store
 from wifair.sweeps.sweeping import sweep
 from wifair.sweeps.task import VERSION
 from wifair.sweeps.work import Finished, Progress
 
-__all__ = ["VERSION", "Failure", "Finished", "Key", "Progress", "Request", "Runs", "Store", "compute", "sweep"]
+__all__ = [
+    "VERSION",
+    "Failure",
+    "Finished",
+    "Key",
+    "Progress",
+    "Request",
+    "Runs",
+    "SavedSweep",
+    "Store",
+    "compute",
+    "read_sweep",
+    "sweep",
+]

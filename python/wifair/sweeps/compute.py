@@ -13,7 +13,7 @@ from wifair import _core
 from wifair.scenario import Scenario
 from wifair.simulate import cores
 from wifair.sweeps.engines import Engine, Given, Threads
-from wifair.sweeps.reading import Runs
+from wifair.sweeps.runs import Runs
 from wifair.sweeps.store import MOST_SEED, Kept, Key, Label, Store
 from wifair.sweeps.work import Progress, Work
 

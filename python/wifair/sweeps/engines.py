@@ -18,6 +18,7 @@ from wifair import _core, memory
 from wifair.errors import StoppedError
 from wifair.interrupting import GRACE_S, end_python
 from wifair.scenario import Scenario
+from wifair.sweeps.own_figures import Metrics
 from wifair.sweeps.store import Key
 from wifair.sweeps.task import VERSION, Computed, Task, perform, require_same, simulate
 
@@ -40,6 +41,9 @@ class Engine(Protocol):
     def submit(self, scenario: Scenario, key: Key, tables: tuple[str, ...], step_ns: int | None) -> Future[Computed]:
         """Begin a run, whose scenario must have the hash of `key` at the end, too."""
 
+    def measure(self, metrics: Metrics) -> None:
+        """Also compute these figures of each run; raise ValueError if the workers could not."""
+
     def restart(self) -> bool:
         """Replace workers that have died; return whether the engine can go on."""
 
@@ -60,6 +64,7 @@ class Threads:
         """`slots` threads; a run may take `limit_s`."""
         self.slots = slots
         self._limit_s = limit_s
+        self._metrics: Metrics | None = None
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._controls: set[_core.Control] = set()
         self._stopped = False
@@ -86,7 +91,7 @@ class Threads:
             try:
                 if self._stopped:
                     control.stop()
-                done = simulate(scenario, key.seed, tables, step_ns, control, self._limit_s)
+                done = simulate(scenario, key.seed, tables, step_ns, control, self._limit_s, self._metrics)
                 require_same(scenario, key.scenario)
             except BaseException as error:
                 future.set_exception(error)
@@ -97,6 +102,10 @@ class Threads:
 
         self._tasks.put(work)
         return future
+
+    def measure(self, metrics: Metrics) -> None:
+        """Also compute these figures of each run."""
+        self._metrics = metrics
 
     def restart(self) -> bool:
         """Return False: threads do not die."""
@@ -134,6 +143,7 @@ class Given:
         self._client: Any = getattr(executor, "_client", None)
         """The client of dask.distributed that the executor belongs to, if any."""
         self._limit_s = limit_s
+        self._metrics: Metrics | None = None
         self._alone_since: float | None = None
 
     @property
@@ -150,8 +160,14 @@ class Given:
             from wifair.extending import require_importable  # noqa: PLC0415
 
             require_importable(name for name, _ in named)
-        task = Task(scenario.resolved, key.scenario, key.seed, tables, step_ns, VERSION, self._limit_s)
+        task = Task(scenario.resolved, key.scenario, key.seed, tables, step_ns, VERSION, self._limit_s, self._metrics)
         return self._executor.submit(perform, task)
+
+    def measure(self, metrics: Metrics) -> None:
+        """Also compute these figures of each run; raise ValueError if other processes could not."""
+        if self._client is None and not isinstance(self._executor, ThreadPoolExecutor):  # Dask sends any function
+            metrics.require_picklable()
+        self._metrics = metrics
 
     def _workers(self) -> dict[str, int]:
         """Get the cores of each worker; raise `StoppedError` when there has been none for `WORKERS_S`."""

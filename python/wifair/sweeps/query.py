@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from wifair import _core
 from wifair.columns import Columns
 from wifair.statistics import FEWEST, Interval, limits, student_t_quantile
+from wifair.sweeps.own_figures import TABLE
 from wifair.sweeps.reading import ABOUT, chunks, fetch
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Store
@@ -107,7 +108,7 @@ def scenarios_differ(
         return _prepared(store).execute(query, question.values).fetchone() is not None
 
 
-def name_of(name: str, known: Sequence[str], what: str, store: Store) -> str:
+def name_of(name: str, known: Sequence[str], what: str, store: Store | None = None) -> str:
     """Find the column with a name, or the only one whose name ends or begins with it.
 
     Raises
@@ -120,7 +121,7 @@ def name_of(name: str, known: Sequence[str], what: str, store: Store) -> str:
         return near[0]
     if near:
         raise ValueError(f"{what} `{name}` could be {' or '.join(near)}")
-    elsewhere = [(table, _near(name, _own(store, table))) for table in store.tables()]
+    elsewhere = [(table, _near(name, _own(store, table))) for table in store.tables()] if store is not None else []
     places = [
         f"--table {table} has {'it' if found == [name] else ', '.join(found[:MOST_SHOWN])}"
         for table, found in elsewhere
@@ -146,7 +147,8 @@ def _near(name: str, known: Sequence[str]) -> list[str]:
 
 def _own(store: Store, table: str) -> list[str]:
     """List the columns that a table adds to labels and seed."""
-    return store.figures() if table == "runs" else [name for name in store.columns(table) if name != "run"]
+    own = store.figures() if table == "runs" else []
+    return own + [name for name in store.columns(TABLE if table == "runs" else table) if name != "run"]
 
 
 class Question(NamedTuple):
@@ -203,7 +205,7 @@ def ask(
         raise ValueError(f"table `{table}` was not kept in `{store.path}`")
     place = {name: f"r.{quoted(name)}" for name in (*PROVENANCE, *store.figures())}
     place["scenario"] = f"substr(r.scenario, 1, {SHORT_HASH})"
-    place |= {name: f"t.{quoted(name)}" for name in (own if table != "runs" else [])}
+    place |= {name: f"t.{quoted(name)}" for name in own if table != "runs" or name not in place}
     place = {**{name: f"p.{quoted(name)}" for name in labels if name not in place}, **place}
     known = list(place)
     names = [*(name for name in labels if place[name][0] == "p"), "seed", *own] if columns is None else list(columns)
@@ -221,12 +223,16 @@ def ask(
         values += given
     joined = "FROM points p JOIN runs r ON r.scenario = p.scenario"
     order = "p.point, r.seed"
+    tables: tuple[str, ...] = (table,)
     if table != "runs":
         joined += f" JOIN {quoted(table)} t ON t.run = r.run"
         order += ", t.rowid"
+    elif store.columns(TABLE):
+        joined += f" LEFT JOIN {TABLE} t ON t.run = r.run"
+        tables += (TABLE,)
     selected = ", ".join(f"{place[name]} AS {quoted(name)}" for name in names)
     query = f"SELECT {selected} {joined} WHERE {test} ORDER BY {order}"
-    return Question(names, query, values, {**ABOUT, **store.meanings(table)}, (table,))
+    return Question(names, query, values, {**ABOUT, **store.meanings(TABLE), **store.meanings(table)}, tables)
 
 
 def select(store: Store, question: Question | None = None) -> Columns:

@@ -19,9 +19,10 @@ from wifair.seeds import Seeding, read_seeds
 from wifair.statistics import FEWEST, mean_interval
 from wifair.sweeps.compute import engine_of, kept_of
 from wifair.sweeps.engines import Engine
+from wifair.sweeps.own_figures import TABLE, Metric, Metrics, metrics_of
 from wifair.sweeps.points import Axes, Points, listed_of, options_of
-from wifair.sweeps.reading import Runs
-from wifair.sweeps.store import MOST_SEED, Key, Label, Store
+from wifair.sweeps.runs import Runs
+from wifair.sweeps.store import MOST_SEED, Kept, Key, Label, Store
 from wifair.sweeps.work import Progress, Work
 
 GROWTH = 4
@@ -238,6 +239,7 @@ def sweep(
     out: Store | str | os.PathLike[str] | None = None,
     tables: Iterable[str] | None = None,
     series: str | None = None,
+    metrics: Mapping[str, Metric] | None = None,
     executor: Executor | None = None,
     threads: int | None = None,
     time_limit: str | None = None,
@@ -275,6 +277,10 @@ def sweep(
         Maximum number of seeds of a point, for `stop_when`.
     out : Store or path, optional
         The store; by default a temporary one.
+    metrics : mapping of str to callable, optional
+        Figures of your own: a function for each name. It gets the `Results` of one run, with all tables (``series``
+        only if asked for), and returns a number, which becomes a column of `Runs.figures`. Runs in the store that lack
+        one of them, or have it from another function of that name, are computed again.
     tables, series, executor, threads, time_limit, progress
         See `wifair.sweeps.compute`.
     shard : str or pair of int, optional
@@ -302,8 +308,7 @@ def sweep(
     ...     seeds=range(1, 11),
     ...     out="results",
     ... )  # doctest: +SKIP
-    >>> runs.figures.where(**{"flows.tcp.cc": "vegas"})["jain_index"].mean()  # doctest: +SKIP
-    0.97
+    >>> runs.summary(by="flows.tcp.cc")["jain_index"]  # doctest: +SKIP
     """
     given = {"samples": samples, "design": design, "sample_seed": sample_seed, "most_seeds": most_seeds}
     settings = [
@@ -324,6 +329,7 @@ def sweep(
         raise ValueError("`most_seeds` changes nothing without `stop_when`")
     kept = list(base._core.tables if tables is None else tables)
     kept_of(kept, series)  # report wrong arguments before the store is created
+    own = metrics_of(metrics or {})
     with ExitStack() as stack:
         temporary = out is None
         if out is None:
@@ -331,7 +337,7 @@ def sweep(
         store = out if isinstance(out, Store) else stack.enter_context(Store(out))
         engine = engine_of(executor, threads, time_limit)
         stack.callback(engine.close)
-        runs = run_sweep(asked, store, engine, kept, series, progress)
+        runs = run_sweep(asked, store, engine, kept, series, progress, own)
         if temporary:
             runs.load()
         return runs
@@ -344,9 +350,13 @@ def run_sweep(
     tables: Iterable[str],
     series: str | None,
     report: Callable[[Progress], object] | None,
+    metrics: Metrics | None = None,
 ) -> Runs:
     """Compute the runs of a sweep that the store lacks."""
     kept, step_ns = kept_of(tables, series)
+    if metrics is not None:
+        engine.measure(metrics)
+        kept.append(Kept(TABLE, metrics.detail))
     store.add_points(asked.labelled())
     source = SweepSource(asked, store)
     Work(store, source, engine, kept=kept, step_ns=step_ns, report=report).run()

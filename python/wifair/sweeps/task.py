@@ -12,6 +12,7 @@ from wifair import _core, live_code, memory
 from wifair.errors import WifairError
 from wifair.interrupting import limited
 from wifair.scenario import Scenario
+from wifair.sweeps.own_figures import Metrics
 
 VERSION = f"{_core.__version__}+{_core.__source__}"
 """The version and the hash of the core's sources: results depend on these, the scenario and the seed."""
@@ -51,6 +52,8 @@ class Task(NamedTuple):
     """The version that must compute it."""
     limit_s: float | None = None
     """Real time that it may take [s]."""
+    metrics: Metrics | None = None
+    """Figures of the user's own."""
 
 
 def perform(task: Task) -> Computed:
@@ -59,7 +62,9 @@ def perform(task: Task) -> Computed:
         raise OtherWorkerError(f"a worker has wifair {VERSION}, this is {task.version}: install the same on both")
     scenario = _parse(task.text)
     require_same(scenario, task.scenario)  # a wrong one need not be run
-    done = simulate(scenario, task.seed, task.tables, task.step_ns, _core.Control(memory.for_each(1)), task.limit_s)
+    done = simulate(
+        scenario, task.seed, task.tables, task.step_ns, _core.Control(memory.for_each(1)), task.limit_s, task.metrics
+    )
     require_same(scenario, task.scenario)  # and its classes may have been loaded only now
     return done
 
@@ -88,6 +93,7 @@ def simulate(
     step_ns: int | None,
     control: _core.Control,
     limit_s: float | None = None,
+    metrics: Metrics | None = None,
 ) -> Computed:
     """Execute a run; a failure is an outcome, too."""
     began = time.perf_counter()
@@ -100,6 +106,11 @@ def simulate(
         message = _describe(error)
     if outcome is None and expired.is_set():
         message = f"it took longer than the time limit of {limit_s:g} s" + (f": {message}" if message else "")
+    if outcome is not None and metrics is not None:
+        try:
+            outcome["metrics"] = metrics.columns(scenario, outcome, step_ns)
+        except ValueError as error:
+            outcome, message = None, str(error)
     if outcome is not None:
         for name in ("flows", "stations", "sessions", "series", "queues"):
             if name not in tables:

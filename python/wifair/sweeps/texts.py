@@ -1,4 +1,4 @@
-"""Averages of a sweep as text, and its progress on a terminal."""
+"""The progress of a sweep on a terminal."""
 
 from __future__ import annotations
 
@@ -6,58 +6,17 @@ import math
 import shutil
 import sys
 import time
-from collections.abc import Sequence
 
-from wifair.columns import Columns
-from wifair.report import WIDE, figure_text
-from wifair.statistics import FEWEST, NO_INTERVAL, Interval
+from wifair.report import figure_text
+from wifair.statistics import Interval
 from wifair.sweeps.store import Label
+from wifair.sweeps.summarising import SHOWN
 from wifair.sweeps.sweeping import Sweep
 from wifair.sweeps.work import Progress
 from wifair.tables import aligned
 
-SHOWN = ("goodput_bps", "jain_index")
-"""Figures that are shown by default."""
-
-MOST_ROWS = 40
 LIVE_ROWS = 10
 LIVE_EVERY_S = 0.2
-
-
-def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: int = MOST_ROWS) -> str:
-    """Format the result of `means`: a line for each group, with half widths of intervals."""
-    shown = [[*by, "seeds", *figures]]
-    some = False
-    for row in range(min(columns.rows, rows)):
-        cells = [str(columns[name][row]) for name in (*by, "seeds")]
-        for name in figures:
-            mean, half = float(columns[name][row]), float(columns[f"{name}_ci95"][row])
-            of = int(columns[f"{name}_seeds"][row])
-            missing = f" ({of})" if 0 < of < int(columns["seeds"][row]) else ""
-            some = some or bool(missing)
-            cells.append(figure_text(name, Interval(mean, half)) + missing)
-        shown.append(cells)
-    out = aligned(shown)
-    if max(map(len, out)) > shutil.get_terminal_size((WIDE, 24)).columns:
-        shown[0][: len(by)] = _ends(by, taken={"seeds", *figures})
-        out = aligned(shown)
-    if some:
-        out.append("((n): only n of the seeds have the figure, and it is their mean)")
-    if columns.rows and figures and int(columns["seeds"].max()) < FEWEST:
-        out.append(f"({NO_INTERVAL})")
-    if columns.rows > rows:
-        out.append(f"... and {columns.rows - rows} more: --rows 0 shows all, --csv writes them")
-    return "\n".join(out)
-
-
-def _ends(names: Sequence[str], taken: set[str]) -> list[str]:
-    """Shorten names to the fewest last parts that differ from each other and from the names `taken`."""
-    parts = [name.split(".") for name in names]
-    for kept in range(1, max(map(len, parts), default=1) + 1):
-        short = [".".join(part[-kept:]) for part in parts]
-        if len({*short, *taken}) == len(short) + len(taken):
-            return short
-    return list(names)
 
 
 def duration_text(seconds: float) -> str:
