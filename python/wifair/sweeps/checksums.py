@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import marshal
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from wifair.errors import StoreError
-from wifair.sweeps.schema import code_of, fixed_of, kinds_of, listed, quoted, transaction
+from wifair.sweeps.foreign import too_much
+from wifair.sweeps.schema import code_of, fixed_of, has_own_view, is_kept, kinds_of, listed, quoted, transaction
 from wifair.words import counted
 
 MOST_NAMED = 5
@@ -26,6 +27,11 @@ CHUNK = 2_000
 """Rows that are in memory as Python objects at the same time."""
 MOST_HOLES = 2_000
 """After this many unreadable places the rest of a table is not read."""
+SMALLEST_ROW = 4
+"""Bytes that any row takes at least."""
+FEWEST_READ = 100_000
+"""Rows that may be read of a file of any size."""
+CIRCLE = "its rows lead in a circle"
 
 SCENARIO = ("scenario", "name", "toml")
 MEANING = ("source", "name", "meaning")
@@ -147,6 +153,8 @@ def examine(db: sqlite3.Connection, tables: Sequence[str] | None = None, *, text
         if tables is None:
             tables = kept_tables(db)
             damage += _structure(db, ["kept", "sums", "scenarios", "meanings", "owners", "claims"])
+            if not has_own_view(db):
+                damage.append("the text of the view `results`")
         damage += _structure(db, ["points", "runs", *tables])
         return _Examination(db, damage).all(tables, texts=texts)
 
@@ -161,7 +169,7 @@ def whole(db: sqlite3.Connection) -> tuple[set[int], set[int], list[str]]:
 def kept_tables(db: sqlite3.Connection) -> list[str]:
     """List the tables that were kept of runs, as far as their names can be read."""
     with suppress(*UNREADABLE):
-        return sorted({name for (name,) in rows_of(db, "kept", ["name"]) if isinstance(name, str)})
+        return sorted({name for (name,) in rows_of(db, "kept", ["name"]) if is_kept(name)})
     return []
 
 
@@ -259,6 +267,9 @@ def rows_of(
 ) -> Iterator[tuple[Any, ...]]:
     """Read all rows of a table in order and without an index, and skip unreadable ones.
 
+    Damage can lead in a circle, in which rows never end: row numbers must rise, and there are no more rows than fit
+    into the file.
+
     Parameters
     ----------
     db : Connection
@@ -270,40 +281,83 @@ def rows_of(
     lost : list, optional
         Takes the message of each place that cannot be read.
     """
-    lost = [] if lost is None else lost
-    source = f"FROM main.{quoted(table)} NOT INDEXED"
-    selected = listed(names)
-    if table in ("kept", "sums", "scenarios", "meanings"):  # small tables without row numbers
+    yield from _Reading(db, table, names, [] if lost is None else lost).rows()
+
+
+class _Reading:
+    """Reads a table as far as it can be read."""
+
+    def __init__(self, db: sqlite3.Connection, table: str, names: Sequence[str], lost: list[str]) -> None:
+        self._db = db
+        self._lost = lost
+        self._selected = listed(names)
+        self._source = f"FROM main.{quoted(table)} NOT INDEXED"
+        self._is_small = table in ("kept", "sums", "scenarios", "meanings")  # without row numbers
+        pages, page = (db.execute(f"PRAGMA main.{what}").fetchone()[0] for what in ("page_count", "page_size"))
+        self._left = FEWEST_READ + pages * page // SMALLEST_ROW
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        if self._is_small:
+            yield from self._small()
+            return
+        last = yield from self._first()
+        if last is None:
+            return
+        ahead = [(max(last + 1, 1), 1 << 40)]
+        while ahead and len(self._lost) < MOST_HOLES and self._left > 0:
+            low, high = ahead.pop()
+            rows, low, wrong = self._between(low, high)
+            yield from rows
+            if wrong and low >= high:
+                self._lost.append(wrong)
+            elif wrong:
+                middle = low + (high - low) // 2
+                ahead += [(middle + 1, high), (low, middle)]
+        if ahead:
+            self._lost.append("the rest, which was not looked through")
+
+    def _small(self) -> Iterator[tuple[Any, ...]]:
         try:
-            yield from db.execute(f"SELECT {selected} {source}")
+            for row in self._db.execute(f"SELECT {self._selected} {self._source}"):
+                self._left -= 1
+                if self._left < 0:
+                    self._lost.append(CIRCLE)
+                    return
+                yield row
         except UNREADABLE as error:
-            lost.append(str(error))
-        return
-    last = -(1 << 63)
-    try:
-        for number, *row in db.execute(f"SELECT rowid, {selected} {source} ORDER BY rowid"):
-            last = number
-            yield tuple(row)
-    except UNREADABLE as error:
-        lost.append(str(error))
-    else:
-        return
-    ahead = [(last + 1, 1 << 40)] if last > -(1 << 62) else [(1, 1 << 40)]
-    query = f"SELECT rowid, {selected} {source} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
-    while ahead and len(lost) < MOST_HOLES:
-        low, high = ahead.pop()
-        rows = []
+            self._lost.append(str(error))
+
+    def _first(self) -> Generator[tuple[Any, ...], None, int | None]:
+        """Read up to the first damage; return the last row number before it, None if there is none."""
+        last = -(1 << 63)
         try:
-            for number, *row in db.execute(query, (low, high)):
+            for number, *row in self._db.execute(f"SELECT rowid, {self._selected} {self._source} ORDER BY rowid"):
+                if number <= last:
+                    self._lost.append(CIRCLE)
+                    return last
+                last = number
+                yield tuple(row)
+        except UNREADABLE as error:
+            self._lost.append(str(error))
+            return last
+        return None
+
+    def _between(self, low: int, high: int) -> tuple[list[tuple[Any, ...]], int, str]:
+        """Read rows by their numbers; return them, the number after the last one, and what is wrong then."""
+        query = f"SELECT rowid, {self._selected} {self._source} WHERE rowid BETWEEN ? AND ? ORDER BY rowid"
+        rows: list[tuple[Any, ...]] = []
+        try:
+            for number, *row in self._db.execute(query, (low, high)):
+                self._left -= 1
+                if not low <= number <= high or self._left < 0:
+                    return rows, low, CIRCLE
                 rows.append(tuple(row))
                 low = number + 1
         except UNREADABLE as error:
-            if low >= high:
-                lost.append(str(error))
-            else:
-                middle = low + (high - low) // 2
-                ahead += [(middle + 1, high), (low, middle)]
-        yield from rows
+            if isinstance(error, sqlite3.Error) and code_of(error) == sqlite3.SQLITE_INTERRUPT:
+                self._left = 0
+            return rows, low, str(error)
+        return rows, low, ""
 
 
 def _number(checksum: object) -> int:
@@ -335,6 +389,8 @@ def guarded(path: Path) -> Iterator[None]:
     except (*UNREADABLE, sqlite3.Error) as error:
         if isinstance(error, sqlite3.Error) and code_of(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise StoreError(f"`{path}` is busy: another process writes into it for long") from error
+        if isinstance(error, sqlite3.Error) and code_of(error) == sqlite3.SQLITE_INTERRUPT:
+            raise too_much(path) from error
         raise damaged(path, str(error)) from error
 
 

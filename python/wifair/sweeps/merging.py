@@ -39,7 +39,7 @@ def merge(target: Store, source: Path) -> int:
         raise StoreError(f"`{source}` is the store to merge into")
     target.verify()
     with Store(source, create=False) as other:  # checks that it is a store
-        tables = [row[0] for row in other._db.execute("SELECT DISTINCT name FROM kept ORDER BY name")]
+        tables = other.tables()[1:]
         other.verify(tables)
         meanings = {table: other.meanings(table) for table in ("runs", *tables)}
         kinds = {table: checksums.sealed_kinds(other._db, table) for table in ("points", "runs", *tables)}

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
+from wifair.sweeps.foreign import TABLES, USUAL, BoundedConnection, require_regular, strange
 from wifair.sweeps.schema import (
     APPLICATION,
     FILE,
@@ -21,7 +22,9 @@ from wifair.sweeps.schema import (
     create_kept,
     create_tables,
     fixed_of,
+    has_own_view,
     insert,
+    is_kept,
     make_view,
     quoted,
     writable,
@@ -65,8 +68,11 @@ def repair(folder: Path) -> Repaired:
         If there is no store, another process computes into it, or nothing of it can be read.
     """
     file = folder / FILE
-    if not file.is_file():
+    if not file.exists():
         raise StoreError(f"`{folder}` is no store: there is no `{FILE}` in it")
+    require_regular(file)
+    if file.stat().st_size == 0:
+        raise StoreError(f"`{file}` is empty: there is nothing to repair. Remove it, and repeat the sweep")
     new = folder / f"{FILE}.repaired"
     try:
         new.unlink(missing_ok=True)
@@ -74,10 +80,12 @@ def repair(folder: Path) -> Repaired:
             raise StoreError(f"cannot repair `{folder}`: it cannot be written")
         with closing(_open(file)) as source:
             layout = _layout(source, file)
+            others = _require_tables(source, file)
             if layout == FORMAT and (found := _sound(source, file)) is not None:
                 return Repaired(found.runs, found.points, [], None)
             with closing(sqlite3.connect(new, isolation_level=None)) as target:
                 result = _copy(source, target, layout)
+            result = result._replace(damage=[*others, *result.damage])
         _sync(new)
         old = _aside(file)
         new.replace(file)
@@ -94,7 +102,9 @@ def repair(folder: Path) -> Repaired:
 
 def _open(file: Path) -> sqlite3.Connection:
     """Open a database, including its log, exclusively."""
-    source = sqlite3.connect(file, timeout=2.0, isolation_level=None)
+    source = sqlite3.connect(file, timeout=2.0, isolation_level=None, factory=BoundedConnection)
+    source.bound(file)
+    source.execute("PRAGMA trusted_schema = OFF")
     source.text_factory = _text
     source.execute("PRAGMA writable_schema = ON")  # otherwise SQLite reads nothing of a file that is truncated
     try:
@@ -130,11 +140,24 @@ def _layout(source: sqlite3.Connection, file: Path) -> int:
     return FORMAT
 
 
+def _require_tables(source: sqlite3.Connection, file: Path) -> list[str]:
+    """Refuse a store whose tables are none; describe what else it has that no store has, which is dropped."""
+    found = strange(source)
+    for name, text in found.items():
+        if name in (*TABLES, *USUAL):
+            raise StoreError(
+                f"`{file}` is no store of wifair, or was changed: {text}. Take it from a copy, or remove it"
+            )
+    return [*found.values()]
+
+
 def _sound(source: sqlite3.Connection, file: Path) -> checksums.Examined | None:
     """Examine the whole store; None if something is damaged."""
     try:
         check_whole(file)
         if source.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+            return None
+        if strange(source):
             return None
         found = checksums.examine(source)
     except (sqlite3.Error, UnicodeDecodeError, StoreError):
@@ -147,6 +170,8 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -
     create_tables(target)
     if layout == FORMAT:
         runs, points, damage = checksums.whole(source)
+        if not has_own_view(source):
+            damage.append("the text of the view `results`, which is made anew")
     else:
         runs = {row[0] for row in checksums.rows_of(source, "runs", ["run"])}
         points = {row[0] for row in checksums.rows_of(source, "points", ["point"])}
@@ -159,7 +184,7 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, layout: int) -
     _table(source, target, "runs", "run", runs)
     tables: dict[int, list[str]] = {}
     for run, name, detail in checksums.rows_of(source, "kept", ["run", "name", "detail"]):
-        if run in runs and isinstance(name, str):
+        if run in runs and is_kept(name):
             target.execute("INSERT OR REPLACE INTO kept (run, name, detail) VALUES (?, ?, ?)", (run, name, detail))
             tables.setdefault(run, []).append(name)
     kept = sorted({name for names in tables.values() for name in names})
@@ -184,14 +209,19 @@ def _table(source: sqlite3.Connection, target: sqlite3.Connection, table: str, k
 
 
 def _meanings(source: sqlite3.Connection, target: sqlite3.Connection, layout: int, tables: Sequence[str]) -> None:
-    """Copy the meanings of columns. Columns without a meaning are kept if they have values, whose checksums hold."""
-    known = {row[:2]: row for row in _sealed(source, "meanings", checksums.MEANING, layout)}
+    """Copy the meanings of columns.
+
+    A column without a meaning is kept if it has values, whose checksums hold, or if meanings were lost. Otherwise its
+    name is what is damaged.
+    """
+    lost: list[str] = []
+    known = {row[:2]: row for row in _sealed(source, "meanings", checksums.MEANING, layout, lost)}
     for table in tables:
         for name in set(checksums.columns_of(target, table)) - fixed_of("runs"):
             row = known.get((table, name))
             if row is None:
                 of = f"FROM {quoted(table)} WHERE {quoted(name)} IS NOT NULL LIMIT 1"
-                if not target.execute(f"SELECT 1 {of}").fetchone():
+                if not lost and not target.execute(f"SELECT 1 {of}").fetchone():
                     target.execute(f"ALTER TABLE {quoted(table)} DROP COLUMN {quoted(name)}")
                     continue
                 values = (table, name, LOST_MEANING)
@@ -199,13 +229,18 @@ def _meanings(source: sqlite3.Connection, target: sqlite3.Connection, layout: in
             target.execute("INSERT OR REPLACE INTO meanings VALUES (?, ?, ?, ?)", row)
 
 
-def _sealed(source: sqlite3.Connection, table: str, names: tuple[str, ...], layout: int) -> Iterator[tuple[Any, ...]]:
-    """Read the undamaged rows of a table of three columns and a checksum."""
+def _sealed(
+    source: sqlite3.Connection, table: str, names: tuple[str, ...], layout: int, lost: list[str] | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """Read the undamaged rows of a table of three columns and a checksum; `lost` takes what is wrong."""
+    lost = [] if lost is None else lost
     columns = [*names, "checksum"] if layout == FORMAT else list(names)
-    for row in checksums.rows_of(source, table, columns):
+    for row in checksums.rows_of(source, table, columns, lost):
         checksum = checksums.digest(names, row[:3])
         if layout != FORMAT or row[3] == checksum:
             yield (*row[:3], checksum)
+        else:
+            lost.append(str(row[1]))
 
 
 def _aside(file: Path) -> Path:

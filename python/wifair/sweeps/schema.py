@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from wifair.errors import StoreError
+from wifair.sweeps.foreign import KEPT, VIEW, BoundedConnection, require_plain, require_regular, too_much
+from wifair.sweeps.foreign import TABLES as TABLE_NAMES
 from wifair.words import reason
 
 FILE = "runs.sqlite"
@@ -67,10 +69,16 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
     if not file.exists():
         _may_create(folder, create)
     else:
+        require_regular(file)
         check_whole(file)
         if not create and file.stat().st_size == 0:
             raise StoreError(f"`{file}` is empty: there is nothing to read")
-        if not create and not writable(file):
+        if not writable(file):
+            if create:
+                raise StoreError(
+                    f"`{folder}` cannot be written: `wifair results {folder}` shows what it has; "
+                    "to add runs, choose another folder, or copy this one"
+                )
             return _connect_read_only(file)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,10 +91,15 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
             raise StoreError(f"`{file}` is damaged: {error}") from None
         except sqlite3.DatabaseError as error:
             match code_of(error):
-                case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+                case sqlite3.SQLITE_NOTADB:
                     raise StoreError(f"`{file}` is no store: {error}") from None
                 case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
                     raise StoreError(f"cannot write `{folder}`: {trouble(error)}") from None
+                case sqlite3.SQLITE_INTERRUPT:
+                    raise too_much(folder) from None
+                case sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CORRUPT:  # such as a view whose text is damaged
+                    remedy = f"`wifair results {folder} --repair` keeps what is whole"
+                    raise StoreError(f"`{file}` is damaged: {error}. {remedy}") from None
             raise StoreError(f"cannot use `{file}`: {error}") from None
     return connection
 
@@ -95,10 +108,12 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
 def _opened(uri: str, file: Path) -> Iterator[sqlite3.Connection]:
     """Open a database by its URI, so that others can be attached by theirs; close it if the body fails."""
     try:
-        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None, factory=BoundedConnection)
     except sqlite3.Error as error:
         raise StoreError(f"cannot open `{file}`: {error}") from None
     try:
+        connection.bound(file)
+        connection.execute("PRAGMA trusted_schema = OFF")
         yield connection
     except BaseException:
         connection.close()
@@ -153,6 +168,7 @@ def _connect_read_only(file: Path) -> sqlite3.Connection:
     with _opened(address(file), file) as connection:
         try:
             _check_header(file, *_header(connection)[:2])
+            require_plain(connection, file)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise StoreError(f"cannot read `{file}`: {error}") from None
     return connection
@@ -220,6 +236,11 @@ def create_kept(connection: sqlite3.Connection, table: str) -> None:
     connection.execute(f"CREATE INDEX IF NOT EXISTS {quoted(table + '_run')} ON {quoted(table)} (run)")
 
 
+def is_kept(name: object) -> bool:
+    """Whether a table of this name can be kept of runs: the names are in the file, too."""
+    return isinstance(name, str) and KEPT.fullmatch(name) is not None and name not in (*TABLE_NAMES, VIEW)
+
+
 def insert(table: str, names: Sequence[str], otherwise: str = "ABORT") -> str:
     """Return the statement that inserts a row of columns `names`; `otherwise` says what happens on a conflict."""
     places = ", ".join("?" * len(names))
@@ -228,13 +249,26 @@ def insert(table: str, names: Sequence[str], otherwise: str = "ABORT") -> str:
 
 def make_view(connection: sqlite3.Connection) -> None:
     """Create the view `results` of labels and figures again."""
+    connection.execute("DROP VIEW IF EXISTS main.results")
+    connection.execute(view_text(connection).replace("VIEW results", "VIEW main.results", 1))
+
+
+def has_own_view(connection: sqlite3.Connection) -> bool:
+    """Whether the view `results` is the one of the store's labels and figures, if it has any."""
+    row = connection.execute("SELECT sql FROM main.sqlite_master WHERE type = 'view' AND name = 'results'").fetchone()
+    if row is None:
+        return not labels_of(connection) and not figures_of(connection)
+    return bool(row[0] == view_text(connection))
+
+
+def view_text(connection: sqlite3.Connection) -> str:
+    """Get the text of the view `results` of labels and figures."""
     shown = ("seed", "version", "measured_s", "events", *figures_of(connection))
     labels = labels_of(connection)
     parts = [f"p.{quoted(name)} AS {quoted(f'label.{name}' if name in shown else name)}" for name in labels]
     parts += [f"r.{quoted(name)}" for name in shown]
-    connection.execute("DROP VIEW IF EXISTS main.results")
-    connection.execute(
-        f"CREATE VIEW main.results AS SELECT {', '.join(parts)} FROM points p JOIN runs r ON r.scenario = p.scenario "
+    return (
+        f"CREATE VIEW results AS SELECT {', '.join(parts)} FROM points p JOIN runs r ON r.scenario = p.scenario "
         "WHERE r.status = 'done' ORDER BY p.point, r.seed"
     )
 
@@ -284,6 +318,7 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
                 create_tables(connection)
         application, layout, _ = _header(connection)
     _check_header(file, application, layout)
+    require_plain(connection, file)
     # The store survives kill -9. A power cut may lose the last few runs, but no others.
     connection.execute("PRAGMA synchronous = NORMAL")
 

@@ -19,7 +19,7 @@ from wifair import _core
 from wifair.columns import plain_values
 from wifair.errors import StoppedError, StoreError
 from wifair.scenario import Scenario
-from wifair.sweeps import checksums, schema
+from wifair.sweeps import checksums, foreign, schema
 from wifair.sweeps.schema import insert, listed, quoted
 from wifair.sweeps.task import VERSION, Computed
 
@@ -191,7 +191,8 @@ class Store:
 
     def tables(self) -> list[str]:
         """List ``"runs"`` and the tables that were kept of any run."""
-        return ["runs", *(name for (name,) in self._select("SELECT DISTINCT name FROM kept ORDER BY name"))]
+        names = self._select("SELECT DISTINCT name FROM kept ORDER BY name")
+        return ["runs", *(name for (name,) in names if schema.is_kept(name))]
 
     def columns(self, table: str) -> list[str]:
         """List the columns of a table.
@@ -264,7 +265,10 @@ class Store:
         )
         self.verify()
         rows = self._select(query, (version, version))
-        return [(scenario, seed, json.loads(labels or "{}"), message) for scenario, seed, labels, message in rows]
+        try:
+            return [(scenario, seed, json.loads(labels or "{}"), message) for scenario, seed, labels, message in rows]
+        except (ValueError, TypeError, RecursionError):
+            raise checksums.damaged(self.path, "the labels of a failed run") from None
 
     def values(self, scenario: str, figures: Sequence[str]) -> list[tuple[Any, ...]]:
         """Read figures of the finished runs of a scenario.
@@ -407,7 +411,10 @@ class Store:
         *row, checksum = rows[0]
         if checksums.digest(checksums.SCENARIO, row) != checksum:
             raise checksums.damaged(self.path, f"the text of scenario {row[0]}")
-        return zlib.decompress(row[2]).decode()
+        text = foreign.unpacked(row[2])
+        if text is None:
+            raise checksums.damaged(self.path, f"the text of scenario {row[0]}")
+        return text
 
     # Results
 
