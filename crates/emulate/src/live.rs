@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Mutex;
@@ -14,7 +13,7 @@ use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::signal::SigSet;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
-use tun_rs::{DeviceBuilder, SyncDevice};
+use tappers::{Interface, Tun};
 use wifair_metrics::Histogram;
 use wifair_units::{Duration, Time};
 
@@ -38,32 +37,21 @@ const JUDGE_FROM: u64 = 100;
 
 /// The TUN device of a host.
 pub struct Device {
-    inner: SyncDevice,
+    inner: Tun,
     is_gone: bool,
 }
 
 impl Device {
-    /// Creates the TUN device `name` with these addresses in the network namespace of the file `namespace`, and brings
-    /// it up.
+    /// Creates the TUN device `name` in the network namespace of the file `namespace`. It has no addresses yet.
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn open(
-        namespace: &Path,
-        name: &str,
-        mtu: u16,
-        v4: (Ipv4Addr, u8),
-        v6: Option<(Ipv6Addr, u8)>,
-    ) -> io::Result<Self> {
+    pub fn open(namespace: &Path, name: &str) -> io::Result<Self> {
         let (namespace, name) = (File::open(namespace)?, name.to_owned());
         // Only this thread enters the namespace; it ends when the device exists. The device stays in the namespace.
-        let thread = std::thread::Builder::new().spawn(move || -> io::Result<SyncDevice> {
+        let thread = std::thread::Builder::new().spawn(move || -> io::Result<Tun> {
             setns(namespace, CloneFlags::CLONE_NEWNET)?;
-            let mut builder = DeviceBuilder::new().name(name).mtu(mtu).ipv4(v4.0, v4.1, None);
-            if let Some((address, prefix)) = v6 {
-                builder = builder.ipv6(address, prefix);
-            }
-            let device = builder.build_sync()?;
+            let mut device = Tun::new_named(Interface::new(name)?)?;
             device.set_nonblocking(true)?;
             Ok(device)
         })?;

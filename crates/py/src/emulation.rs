@@ -135,12 +135,13 @@ impl Emulation {
         self.flows.clone()
     }
 
-    /// Creates the TUN device of the next host in the network namespace given by a file, with or without IPv6.
-    fn open(&mut self, namespace: PathBuf, name: &str, mtu: u16, v6: bool) -> PyResult<()> {
+    /// Creates the TUN device of the next host in the network namespace given by a file.
+    fn open(&mut self, namespace: PathBuf, name: &str) -> PyResult<()> {
         let EmulationState::Ready(cell, devices) = self.state() else { return Err(wrong_state()) };
-        let Some(host) = cell.hosts().get(devices.len()) else { return Err(wrong_state()) };
-        let v6 = v6.then(|| (v6_of(host), 64));
-        let device = Device::open(&namespace, name, mtu, (host.address, 8), v6);
+        if devices.len() == cell.hosts().len() {
+            return Err(wrong_state());
+        }
+        let device = Device::open(&namespace, name);
         devices.push(device.map_err(|error| file_error(Path::new("/dev/net/tun"), &error))?);
         Ok(())
     }

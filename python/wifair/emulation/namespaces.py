@@ -138,6 +138,20 @@ class Namespaces:
             self.remove()
             raise
 
+    def bring_up(self, index: int, device: str, mtu: int) -> None:
+        """Give the device of a host its addresses and its MTU, and bring it up.
+
+        Raises
+        ------
+        EmulationError
+            If the system refuses.
+        """
+        host = self.hosts[index]
+        lines = [f"address add {host.v4}/8 dev {device}", f"link set {device} mtu {mtu} up"]
+        if self.has_v6:
+            lines.insert(1, f"address add {host.v6}/64 dev {device}")
+        _run(["nsenter", f"--net={self.path(index)}", "ip", "-batch", "-"], text="\n".join(lines) + "\n")
+
     def hosts_file(self) -> str:
         """Write the text of /etc/hosts: NAME is the name of a host's IPv4 address, NAME.v6 of its IPv6 address."""
         lines = [MARKER, "127.0.0.1 localhost", "::1 localhost"]

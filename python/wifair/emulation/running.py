@@ -199,7 +199,9 @@ def _begin(core: _core.Emulation, namespaces: Namespaces, strict: bool, note: Ca
     """Make the TUN devices, and start the thread that follows the clock."""
     for index, host in enumerate(namespaces.hosts):
         try:
-            core.open(str(namespaces.path(index)), "wifi0" if host.is_station else "eth0", MTU, namespaces.has_v6)
+            device = "wifi0" if host.is_station else "eth0"
+            core.open(str(namespaces.path(index)), device)
+            namespaces.bring_up(index, device, MTU)
         except OSError as error:
             raise EmulationError(f"no TUN device for `{host.name}`: {os.strerror(error.errno or 0)}") from None
     if not _core.lock_memory():
