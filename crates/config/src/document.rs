@@ -54,7 +54,7 @@ impl Document {
         let root = convert_table(tree.get_ref(), 0..0, 0);
         let mut document = Self { root, sources: vec![source], problems: Vec::new(), broken: Vec::new() };
         for error in errors {
-            let span = error.span().unwrap_or(0..0);
+            let span = error.span().unwrap_or_else(|| most_dots(&text));
             document.syntax_problem(error.message(), span);
         }
         document
@@ -171,6 +171,22 @@ impl Document {
         };
         self.problems.push(Problem::new(&message).with_spot(spot));
     }
+}
+
+/// The key with the most dots, which nests tables too deeply: the parser says that there is one, but not where.
+fn most_dots(text: &str) -> Range<usize> {
+    let mut found = (0, 0..0);
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let key = line.split('=').next().unwrap_or_default();
+        let dots = key.matches('.').count();
+        if dots > found.0 {
+            let indent = key.len() - key.trim_start().len();
+            found = (dots, start + indent..start + key.trim_end().len().max(indent));
+        }
+        start += line.len();
+    }
+    found.1
 }
 
 /// The keys in the lines of `text`, each with its full path, which tells elements of `[[lists]]` apart.

@@ -159,7 +159,7 @@ pub use document::{Document, Override};
 pub use json::Json;
 pub use limit::Limit;
 pub use plain::Plain;
-pub use problem::{Origin, Problem, Problems, Spot};
+pub use problem::{Origin, Problem, Problems, Spot, is_hidden, is_legible, is_legible_text};
 pub use reader::Reader;
 pub use source::Source;
 pub use suggest::{hint, nearest};

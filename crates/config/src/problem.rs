@@ -71,9 +71,27 @@ impl Spot {
 fn printable(c: char) -> char {
     match c {
         '\t' => ' ',
-        c if c.is_control() => '\u{fffd}',
+        c if is_hidden(c) => '\u{fffd}',
         c => c,
     }
+}
+
+/// Whether a character shows nothing itself but changes what is shown: a control character, one that changes the
+/// direction of text (Unicode Standard Annex 9, table 4), ends a line, or a byte order mark.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || c == '\u{feff}'
+}
+
+/// Whether a text has no hidden characters; see [`is_hidden`].
+pub fn is_legible(text: &str) -> bool {
+    !text.contains(is_hidden)
+}
+
+/// The same for a text of several lines, which may also have tabs.
+pub fn is_legible_text(text: &str) -> bool {
+    text.lines().all(|line| !line.contains(|c| is_hidden(c) && c != '\t'))
 }
 
 /// A user's text, made safe to show inside a message.
@@ -270,5 +288,14 @@ mod tests {
         assert!(spot.excerpt.chars().count() < 130);
         assert_eq!(spot.excerpt.chars().nth(spot.indent), Some('m'));
         assert!(!spot.excerpt.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn hidden_characters_are_told_from_letters() {
+        for c in ['\0', '\n', '\u{1b}', '\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}', '\u{200f}', '\u{2028}'] {
+            assert!(is_hidden(c) && !is_legible(&format!("a{c}b")), "{c:?}");
+        }
+        assert!(is_legible("Caf\u{e9} \u{5d0}\u{5d1} \u{1f4a9} a\u{200d}b"));
+        assert!(is_legible_text("two\n\tlines\r\n") && !is_legible_text("a\rb") && !is_legible_text("\u{202e}"));
     }
 }

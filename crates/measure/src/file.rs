@@ -1,6 +1,6 @@
 //! The keys of a plan file.
 
-use wifair_config::{choice, table};
+use wifair_config::{choice, is_legible, is_legible_text, table};
 use wifair_units::{BitRate, Bytes, Duration};
 
 /// The longest repetition, transfer or wait.
@@ -16,9 +16,9 @@ table! {
     /// A measurement plan. Values with a unit are strings: `"15 MiB"`, `"2 s"`, `"1460 B"`.
     pub struct PlanFile {
         /// Name used in results.
-        pub name: String = "measurement".to_owned();
+        pub name: String = "measurement".to_owned(), "without control characters" => |name| is_legible(name);
         /// Description of the measurement.
-        pub description: String = String::new();
+        pub description: String = String::new(), "without control characters" => |text| is_legible_text(text);
         /// How many times each case is run.
         pub repetitions: u32 = 5, "from 1 to 1000" => |n| (1..=1000).contains(n);
         /// Order of cases and repetitions.
@@ -72,10 +72,10 @@ table! {
     /// Flows that run at the same time, repeated for each listed direction and RTS threshold.
     pub struct Case {
         /// Name used in results, to which those of the variations are appended.
-        pub name: String;
+        pub name: String, "without control characters" => |name| is_legible(name);
         /// Placement of the stations. Cases with the same placement are run together, and a change of placement waits
         /// for a key press.
-        pub place: String = String::new();
+        pub place: String = String::new(), "without control characters" => |place| is_legible(place);
         /// Directions of flows that have none of their own; one case for each.
         pub directions: Vec<TransferDirection> = Vec::new();
         /// RTS thresholds to set at the stations, one case for each; if empty, they stay unchanged.

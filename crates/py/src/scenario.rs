@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use pyo3::PyTypeInfo;
@@ -88,7 +88,7 @@ impl CaptureRequest {
         std::fs::create_dir_all(&self.folder).map_err(|error| RunFailure::File(self.folder.clone(), error))?;
         let open = |name: &str| {
             self.refuse(name)?;
-            Ok(BufWriter::with_capacity(1 << 16, File::create(self.folder.join(partial(name)))?))
+            Ok(BufWriter::with_capacity(1 << 16, create_below(&self.folder, &partial(name))?))
         };
         let capture = CaptureWriter::new(scenario, seed, run.world(), points, self.format(), self.snap, open)
             .map_err(|why| self.unwritten(&why.file, why.error))?;
@@ -110,7 +110,7 @@ impl CaptureRequest {
 
     fn write_hosts(&self, text: &str) -> std::io::Result<()> {
         self.refuse(HOSTS)?;
-        let mut file = File::create(self.folder.join(partial(HOSTS)))?;
+        let mut file = create_below(&self.folder, &partial(HOSTS))?;
         file.write_all(text.as_bytes())?;
         self.publish(HOSTS, &file)
     }
@@ -146,6 +146,19 @@ impl CaptureRequest {
 
 /// The file that maps addresses to names.
 const HOSTS: &str = "hosts";
+
+/// Creates a file in a folder, never anywhere else: `name` must be a plain name, and a link of that name is replaced.
+fn create_below(folder: &Path, name: &str) -> std::io::Result<File> {
+    let mut parts = Path::new(name).components();
+    if !matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name) {
+        return Err(std::io::Error::other(format!("`{}` is no name of a file", name.escape_debug())));
+    }
+    let path = folder.join(name);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => File::options().write(true).create_new(true).open(path),
+    }
+}
 
 /// The name of a file while it is incomplete.
 fn partial(name: &str) -> String {
@@ -393,14 +406,7 @@ pub fn parse(
     for_programs: bool,
 ) -> PyResult<PyScenario> {
     let overrides: Vec<Override> = overrides.iter().map(|(option, text)| Override::new(option, text)).collect();
-    let mut load = |file: &str| {
-        std::fs::read_to_string(Path::new(folder).join(file)).map_err(|why| {
-            // Words of the system may be in any language.
-            let why = words_of(&why);
-            let mut letters = why.chars();
-            letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
-        })
-    };
+    let mut load = |file: &str| read_regular(&Path::new(folder).join(file));
     let scenario = Source::from_bytes(name, data)
         .and_then(|source| scenario::Scenario::read(source, &overrides, &mut load, !for_programs));
     let whole = |inner: scenario::Scenario| {
@@ -408,6 +414,32 @@ pub fn parse(
         PyScenario { inner, custom_classes, folder: folder.to_owned() }
     };
     scenario.map(whole).map_err(|problems| to_error(&problems))
+}
+
+/// The largest trace [B].
+const LARGEST_TRACE: u64 = 100_000_000;
+
+/// The text of a file, which must be a regular one: others may have no end, or wait for somebody to write.
+fn read_regular(path: &Path) -> Result<String, String> {
+    let words = |why: std::io::Error| {
+        // Words of the system may be in any language.
+        let why = words_of(&why);
+        let mut letters = why.chars();
+        letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    };
+    let about = std::fs::metadata(path).map_err(words)?;
+    if !about.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    if about.len() > LARGEST_TRACE {
+        return Err(format!("it has {} MB, at most {} MB", about.len() / 1_000_000, LARGEST_TRACE / 1_000_000));
+    }
+    let bytes = std::fs::read(path).map_err(words)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        format!("line {line}: byte 0x{:02x} is not UTF-8", error.as_bytes()[at])
+    })
 }
 
 /// JSON Schema of scenario files.

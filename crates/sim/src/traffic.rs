@@ -306,6 +306,12 @@ pub(crate) fn read_trace(csv: &str) -> Result<Vec<[f64; 2]>, String> {
                     format!("line {}: `{}` is not a number of 0 or more", index + 1, cell.escape_debug())
                 })?;
         }
+        if row[1] < 1.0 {
+            return Err(format!("line {}: a session of {} bytes, at least 1", index + 1, row[1]));
+        }
+        if row[0] > 1e9 || row[1] > 1e15 {
+            return Err(format!("line {}: at most 1e9 s and 1e15 bytes", index + 1));
+        }
         if rows.last().is_some_and(|last: &[f64; 2]| row[0] < last[0]) {
             return Err(format!("line {}: starts before the line above", index + 1));
         }
@@ -610,6 +616,8 @@ mod tests {
         assert_eq!(read_trace("a,b\n"), Err("no column `start_s` in its first line".into()));
         assert_eq!(read_trace("start_s,bytes\n1,x\n"), Err("line 2: `x` is not a number of 0 or more".into()));
         assert_eq!(read_trace("start_s,bytes\n2,1\n1,1\n"), Err("line 3: starts before the line above".into()));
+        assert_eq!(read_trace("start_s,bytes\n1,1\n1,0\n"), Err("line 3: a session of 0 bytes, at least 1".into()));
+        assert_eq!(read_trace("start_s,bytes\n1,1e16\n"), Err("line 2: at most 1e9 s and 1e15 bytes".into()));
         assert_eq!(read_trace("start_s,bytes\n"), Err("it has no rows".into()));
     }
 }

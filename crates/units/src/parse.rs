@@ -33,6 +33,8 @@ pub trait Quantity: Sized + fmt::Display {
     const SIGNED: bool = false;
     /// Whether minus infinity makes sense: on a logarithmic scale it stands for no power at all.
     const FROM_NOTHING: bool = false;
+    /// Whether only whole numbers of the base unit exist.
+    const WHOLE: bool = false;
 
     /// The quantity that is `value` times the base unit.
     fn from_base(value: f64) -> Self;
@@ -86,6 +88,11 @@ pub trait Quantity: Sized + fmt::Display {
             let help = format!("write at most {:e} {unit}", LARGEST / scale);
             return Err(ParseError { message: format!("`{text}` is too large"), help });
         }
+        if Self::WHOLE && value > 0.0 && value * scale < 0.5 {
+            let (least, _) = Self::UNITS.iter().find(|(_, scale)| *scale == 1.0).expect("there is a base unit");
+            let help = format!("write 0 {unit}, or at least 1 {least}");
+            return Err(ParseError { message: format!("`{text}` is less than 1 {least}"), help });
+        }
         Ok(Self::from_base(value * scale))
     }
 }
@@ -121,6 +128,7 @@ fn whole(value: f64) -> u64 {
 
 impl Quantity for Duration {
     const NAME: &'static str = "duration";
+    const WHOLE: bool = true;
     const UNITS: &'static [(&'static str, f64)] = &[
         ("ms", 1e6),
         ("us", 1e3),
@@ -138,6 +146,7 @@ impl Quantity for Duration {
 
 impl Quantity for Bytes {
     const NAME: &'static str = "size";
+    const WHOLE: bool = true;
     const UNITS: &'static [(&'static str, f64)] = &[
         ("B", 1.0),
         ("kB", 1e3),
@@ -156,6 +165,7 @@ impl Quantity for Bytes {
 
 impl Quantity for BitRate {
     const NAME: &'static str = "bit rate";
+    const WHOLE: bool = true;
     const UNITS: &'static [(&'static str, f64)] = &[
         ("Mb/s", 1e6),
         ("kb/s", 1e3),

@@ -1,7 +1,7 @@
 //! The keys of a scenario file.
 
 use wifair_ap::ApSettings;
-use wifair_config::{Limit, choice, table};
+use wifair_config::{Limit, choice, is_legible, is_legible_text, table};
 use wifair_mac::{AccessCategory, Dscp};
 use wifair_phy::placement::Placement;
 use wifair_phy::rate::Adaptation;
@@ -25,9 +25,9 @@ table! {
     /// A scenario. Values with a unit are strings: `"20 ms"`, `"11 Mb/s"`, `"64 kB"`, `"50 packets"`.
     pub struct ScenarioFile {
         /// Name used in results.
-        pub name: String = "scenario".to_owned(), "without control characters" => |name| !name.chars().any(char::is_control);
+        pub name: String = "scenario".to_owned(), "without control characters" => |name| is_legible(name);
         /// Description of the scenario.
-        pub description: String = String::new();
+        pub description: String = String::new(), "without control characters" => |text| is_legible_text(text);
         /// Simulated time.
         pub duration: Duration, "above 0" => |duration| *duration > Duration::ZERO;
         /// Time at the start that is excluded from all results.

@@ -258,9 +258,7 @@ impl Builder<'_> {
             self.name(&router.name, &path, vec![Node::Router(index)]);
         }
         if let Some(ap) = &file.ap {
-            if ap.count > 1 {
-                self.check_name(&ap.name, "ap.name");
-            }
+            self.check_name(&ap.name, "ap.name");
             self.group(&ap.name, ap.count as usize, 0, "ap.name", Node::Ap);
         }
         for (index, group) in file.stations.iter().enumerate() {
