@@ -36,3 +36,29 @@ def html_rows(rows: Iterable[Iterable[str]], *, titled: bool = False) -> str:
         + "</tr>"
         for row in rows
     )
+
+
+def formatted(rows: Sequence[Sequence[str]], form: str) -> str:
+    """Write rows below a head for a paper: ``"markdown"``, or ``"latex"`` (a tabular with the rules of booktabs)."""
+    if form == "markdown":
+        cells = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+        cells.insert(1, ["---:"] * len(cells[0]))
+        return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+    head, *body = (" & ".join(map(_latex, row)) + r" \\" for row in rows)
+    rules = (r"\toprule", head, r"\midrule", *body, r"\bottomrule")
+    return "\n".join([f"\\begin{{tabular}}{{{'r' * len(rows[0])}}}", *rules, r"\end{tabular}"])
+
+
+LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\u00b1": r"$\pm$",
+    "\u2212": "$-$",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+}
+"""What LaTeX takes for something else, and how it is written."""
+
+
+def _latex(text: str) -> str:
+    return "".join(LATEX.get(sign, sign) for sign in text)

@@ -271,7 +271,7 @@ def test_figures_and_report_are_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     page = tmp_path / "report.html"
     name = capture("b_cubic_2up_ap.pcap")
-    analyze(name, "--plot", tmp_path / "figures", "--format", "svg", "--format", "png", "--html", page)
+    analyze(name, "--figure", tmp_path / "figures", "--format", "svg", "--format", "png", "--html", page)
     drawn = {path.name for path in (tmp_path / "figures").iterdir()}
     assert drawn == {f"{stem}.{form}" for stem in ("overview", "1_a2b", "2_a2b") for form in ("svg", "png")}
     for path in (tmp_path / "figures").glob("*.svg"):

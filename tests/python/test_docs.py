@@ -43,7 +43,7 @@ def test_each_picture_of_the_gallery_is_drawn_by_a_command_of_its_page() -> None
     commands = "".join(block.text for block in blocks(page) if block.kind == "sh")
     pictures = re.findall(r"\]\((figures/gallery/[^)]+)\)", page.read_text(encoding="utf-8"))
     assert len(pictures) >= 8
-    by_folder = {"fig2a.png": "lee2007/fig2a", "overview.png": "--plot capture", "1_a2b.png": "--plot capture"}
+    by_folder = {"fig2a.png": "lee2007/fig2a", "overview.png": "--figure capture", "1_a2b.png": "--figure capture"}
     for picture in pictures:
         assert (ROOT / "docs" / picture).is_file(), picture
         name = Path(picture).name

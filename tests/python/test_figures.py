@@ -253,7 +253,7 @@ def test_a_sweep_has_ticks_at_its_points() -> None:
 
 
 def test_a_legend_covers_no_line() -> None:
-    """Lines go up and down all over the panel, so the legend is above it."""
+    """Lines go up and down all over the panel, so the legend is beside it."""
     rows = [(count, cc) for cc in range(4) for count in range(1, 9)]
     goodput = np.array([1e6 * (1 + (count + cc) % 4) for count, cc in rows])
     data: dict[str, Any] = {
@@ -266,7 +266,7 @@ def test_a_legend_covers_no_line() -> None:
     figure = sweep.draw(Columns(data), "stations.count", ["goodput_bps"], ["flows.tcp.cc"])
     figure.draw_without_rendering()
     (legend,) = figure.legends
-    assert legend.get_window_extent().y0 >= figure.axes[0].get_window_extent().y1
+    assert legend.get_window_extent().x0 >= figure.axes[0].get_window_extent().x1
     assert [text.get_text() for text in legend.get_texts()] == ["reno", "cubic", "vegas", "bbr"]
 
 

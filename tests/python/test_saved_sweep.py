@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 import wifair
 from command import wifair as command
-from wifair import statistics
+from wifair import Columns, statistics
+from wifair.figures.style import Look
+from wifair.figures.sweep import draw
 
 MODULE = """
 def least(results):
@@ -176,10 +178,76 @@ def test_a_wrong_function_is_one_error(metric: str, code: int, words: str, file:
 
 
 def test_the_wrong_reader_names_the_right_one(store: Path, text: str, tmp_path: Path) -> None:
-    with pytest.raises(wifair.ResultsError, match="wifair.read_sweep"):
+    with pytest.raises(wifair.ResultsError, match=r"wifair\.read_sweep"):
         wifair.read_results(store)
     wifair.run(text_scenario(text)).save(tmp_path / "results")
-    with pytest.raises(wifair.StoreError, match="wifair.read_results"):
+    with pytest.raises(wifair.StoreError, match=r"wifair\.read_results"):
         wifair.read_sweep(tmp_path / "results")
     with pytest.raises(wifair.StoreError):
         wifair.read_sweep(tmp_path / "nothing")
+
+
+def many(lines: int) -> Columns:
+    """Averages of so many lines with three points each, in two parts."""
+    rows = [(f"line {n}", part, x) for n in range(lines) for part in ("a", "b") for x in (1, 10, 100)]
+    names, parts, x = zip(*rows)
+    value = np.arange(float(len(rows)))
+    return Columns(
+        {"n": np.array(x), "cc": np.array(names), "part": np.array(parts), "goodput_bps": value}
+        | {f"goodput_bps_{end}": value for end in ("low", "high")}
+    )
+
+
+@pytest.mark.parametrize("lines", [1, 5, 9, 40])
+@pytest.mark.parametrize("panels", [None, "part"])
+def test_the_legend_leaves_room_for_the_axes(lines: int, panels: str | None) -> None:
+    """Forty lines left the axes a tenth of the height."""
+    table = many(lines) if panels else many(lines).where(part="a")
+    figure = draw(table, "n", ["goodput_bps"], ["cc"], panels=panels, logx=True)
+    figure.draw_without_rendering()
+    boxes = [axes.get_position() for axes in figure.axes]
+    assert len(boxes) == (2 if panels else 1)
+    assert min(box.height for box in boxes) > 0.5
+    assert sum(box.width for box in boxes) > 0.4
+    legends = [*figure.legends, *(axes.get_legend() for axes in figure.axes if axes.get_legend())]
+    assert [len(legend.get_texts()) for legend in legends] == [lines]
+    if lines > 8 or panels:
+        outside = legends[0].get_window_extent()
+        assert all(outside.x0 >= axes.get_window_extent().x1 for axes in figure.axes)
+    assert all(axes.get_xscale() == "log" for axes in figure.axes)
+
+
+def test_a_figure_without_room_and_an_axis_without_numbers_are_errors() -> None:
+    with pytest.raises(ValueError, match="40 lines in 2 panels do not fit into this size"):
+        draw(many(40), "n", ["goodput_bps"], ["cc"], Look.of(size="3.5 x 2.4 in"), panels="part")
+    with pytest.raises(ValueError, match="`cc` has no logarithmic axis"):
+        draw(many(2), "cc", ["goodput_bps"], ["part"], logx=True)
+
+
+def test_tables_for_papers_have_the_same_cells(store: Path) -> None:
+    lines = {form: command("results", str(store), form)[0].splitlines() for form in ("--markdown", "--latex")}
+    text = [re.split(r"  +", line.strip()) for line in command("results", str(store))[0].splitlines()]
+    markdown = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines["--markdown"]]
+    assert set(markdown.pop(1)) == {"---:"}
+    assert markdown == text
+    assert lines["--latex"][0] == r"\begin{tabular}{rrrrr}"
+    assert lines["--latex"][2] == r"stations.count & flows.tcp.cc & seeds & goodput\_bps & jain\_index \\"
+    rows = lines["--latex"][4:-2]
+    assert [line.replace(r" $\pm$ ", " ± ").removesuffix(r" \\").split(" & ") for line in rows] == text[1:]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("run", "two.toml"), ("sweep", "two.toml", "--out", "s"), ("compare", "two.toml")]
+)
+@pytest.mark.usefixtures("file")
+def test_an_option_given_twice_is_an_error(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    _, err = command(*arguments, "--duration", "2 s", "--duration", "3 s", code=2, cwd=tmp_path)
+    assert "--duration is given twice, but has one value" in err
+
+
+@pytest.mark.usefixtures("file")
+def test_a_number_of_seeds_is_taken_for_what_it_is_with_a_hint(tmp_path: Path) -> None:
+    _, err = command("run", "two.toml", "--seeds", "5", cwd=tmp_path)
+    assert err == "note: --seeds 5 is one run, with seed 5; write 1..5 for 5 runs\n"
+    assert command("run", "two.toml", "--seeds", "1", cwd=tmp_path)[1] == ""
+    assert command("run", "two.toml", "--seed", "5", cwd=tmp_path)[1] == ""

@@ -97,7 +97,7 @@ def test_a_dry_run_counts_and_estimates(file: Path, grid: Path, tmp_path: Path) 
     assert re.fullmatch(r"12 runs \(4 points, 3 seeds\): about [\d.]+ (s|min|h) on \d+ cores?\n", out)
     assert err == ""
     shutil.copytree(grid, tmp_path / "out")
-    out, _ = wifair("sweep", file, *GRID, "--seeds", "1..4", "--out", tmp_path / "out", "--dry-run", "--threads", 1)
+    out, _ = wifair("sweep", file, *GRID[:4], "--seeds", "1..4", "--out", tmp_path / "out", "--dry-run", "--threads", 1)
     assert out.startswith("16 runs (4 points, 4 seeds), 12 of them done: about ")
     assert out.endswith(" on 1 core\n")
     wifair("sweep", file, *GRID, "--dry-run", "--out", tmp_path / "none")
@@ -178,7 +178,7 @@ def test_runs_of_a_scenario_that_was_changed_are_never_averaged_with_those_befor
 def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     figure = tmp_path / "jain.svg"
-    arguments = ["--x", "count", "--y", "jain", "--y", "goodput_bps", "--by", "cc", "--plot", figure]
+    arguments = ["--x", "count", "--y", "jain", "--y", "goodput_bps", "--by", "cc", "--figure", figure]
     wifair("results", grid, *arguments)
     text = figure.read_text()
     assert all(
@@ -188,12 +188,12 @@ def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     arguments.append("--force")
     assert wifair("results", grid, *arguments)[1] == ""
     mixed = "averages are over flows.tcp.cc too: --by or --where tells them apart\n"
-    assert wifair("results", grid, "--x", "count", "--y", "jain", "--plot", figure, "--force")[1] == mixed
-    only = ["--where", "cc=reno", "--x", "count", "--y", "jain", "--plot", figure, "--force"]
+    assert wifair("results", grid, "--x", "count", "--y", "jain", "--figure", figure, "--force")[1] == mixed
+    only = ["--where", "cc=reno", "--x", "count", "--y", "jain", "--figure", figure, "--force"]
     assert wifair("results", grid, *only)[1] == ""
-    wifair("results", grid, "--x", "cc", "--y", "jain", "--by", "count", "--plot", figure, "--force")
+    wifair("results", grid, "--x", "cc", "--y", "jain", "--by", "count", "--figure", figure, "--force")
     assert all(f"<!-- {label} -->" in figure.read_text() for label in ("reno", "vegas", "congestion control"))
-    assert "needs --x, --y and --plot" in wifair("results", grid, "--x", "count", code=2)[1]
+    assert "needs --x, --y and --figure" in wifair("results", grid, "--x", "count", code=2)[1]
     assert "cannot write" in wifair("results", grid, *arguments[:-2], tmp_path / "no" / "a.svg", code=2)[1]
 
 
@@ -264,7 +264,7 @@ def test_bad_stores_and_queries(file: Path, grid: Path, tmp_path: Path) -> None:
         in wifair("results", grid, "--where", "countt=2", code=2)[1]
     )
     for use, unused in (
-        (["--x", "count", "--y", "jain", "--plot", "x.svg"], ["--csv", "x.csv"]),
+        (["--x", "count", "--y", "jain", "--figure", "x.svg"], ["--csv", "x.csv"]),
         (["--csv", "-"], ["--show", "jain"]),
         (["--failed"], ["--where", "count=2"]),
         (["--scenario", "a"], ["--json"]),
@@ -321,7 +321,7 @@ def test_a_terminal_shows_bar_and_table(file: Path, tmp_path: Path) -> None:
         "wifair",
         "sweep",
         str(file),
-        *GRID,
+        *GRID[:4],
         "--seeds",
         "1..60",
         "--out",

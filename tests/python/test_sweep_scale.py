@@ -59,7 +59,7 @@ def test_large_stores_answer_in_seconds(file: Path, tmp_path: Path, runs: int) -
     for arguments in (
         [],
         ["--where", "count>=2", "--group", "count"],
-        ["--x", "ap.queue.limit", "--y", "goodput_bps", "--by", "count", "--plot", tmp_path / "figure.png"],
+        ["--x", "ap.queue.limit", "--y", "goodput_bps", "--by", "count", "--figure", tmp_path / "figure.png"],
         ["--csv", table],
         ["--table", "flows", "--parquet", tmp_path / "flows.parquet"],
     ):

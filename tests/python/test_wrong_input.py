@@ -53,7 +53,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("empty.pcap", ("empty.pcap", "empty")),
         ("notes.txt", ("notes.txt", "not a capture")),
         ("", ("FILE",)),
-        ("real.pcap --format svg", ("--format needs --plot",)),
+        ("real.pcap --format svg", ("--format needs --figure",)),
         ("real.pcap --from '9 s' --to '2 s'", ("from 9 s to 2 s", "nothing")),
     ],
     "compare": [
@@ -145,7 +145,7 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("none", ("none",)),
         ("full", ("full",)),
         ("notes.txt", ("notes.txt",)),
-        ("store --x seed --y goodput_bps --plot x.gif", ("`.gif` is no kind of figure", ".svg")),
+        ("store --x seed --y goodput_bps --figure x.gif", ("`.gif` is no kind of figure", ".svg")),
     ],
     "measure": [
         ("report none --figure m.gif", ("`.gif` is no kind of figure", ".svg")),

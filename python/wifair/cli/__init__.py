@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from wifair import __version__
-from wifair.cli.common import guarded, occupy_closed_streams
+from wifair.cli.common import guarded, occupy_closed_streams, refuse_twice
 from wifair.words import suggestion
 
 # Name, module and summary of each command: only the one that is called is imported.
@@ -52,6 +52,7 @@ class _Commands(click.Group):
         module = import_module(COMMANDS[name][0])
         command = getattr(module, f"{name}_command")
         assert isinstance(command, click.Command)
+        refuse_twice(command)
         return command
 
     def resolve_command(

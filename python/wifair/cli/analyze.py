@@ -61,7 +61,7 @@ from wifair.words import reason
 @click.option("--csv", "csv_dir", metavar="DIR", type=click.Path(), help="Write all tables into a folder, as CSV.")
 @click.option("--parquet", "parquet_dir", metavar="DIR", type=click.Path(), help="The same as Parquet.")
 @click.option("--packets", is_flag=True, help="Also a row for each segment in these folders.")
-@click.option("--plot", "plot_dir", metavar="DIR", type=click.Path(), help="Draw goodput, fairness and each flow.")
+@click.option("--figure", "figure_dir", metavar="DIR", type=click.Path(), help="Draw goodput, fairness, each flow.")
 @click.option(
     "--format",
     "formats",
@@ -69,7 +69,7 @@ from wifair.words import reason
     multiple=True,
     help="Format of the figures; png by default.",
 )
-@figure_options("--plot", "plot_dir")
+@figure_options("--figure", "figure_dir")
 @click.option("--html", "html_file", metavar="FILE", type=click.Path(), help="Write a report that works offline.")
 @click.option("--xplot", "xplot_dir", metavar="DIR", type=click.Path(), help="Write graphs for xplot.org.")
 @click.option("--force", is_flag=True, help="Replace files and results that are there.")
@@ -80,7 +80,7 @@ def analyze_command(
     csv_dir: str | None,
     parquet_dir: str | None,
     packets: bool,
-    plot_dir: str | None,
+    figure_dir: str | None,
     formats: tuple[str, ...],
     look: dict[str, Any],
     html_file: str | None,
@@ -100,19 +100,19 @@ def analyze_command(
       wifair analyze capture.pcapng
       wifair analyze capture.pcapng --html report.html
       wifair analyze monitor.pcap.gz --host 192.168.1.7 --json
-      wifair analyze a.pcap b.pcap --csv tables --plot figures
+      wifair analyze a.pcap b.pcap --csv tables --figure figures
       tcpdump -w - tcp | wifair analyze -
     """  # noqa: D301
     if packets and not (csv_dir or parquet_dir):
         raise click.UsageError("--packets needs --csv or --parquet to put the rows into")
-    if formats and not plot_dir:
-        raise click.UsageError("--format needs --plot")
+    if formats and not figure_dir:
+        raise click.UsageError("--format needs --figure")
     if len(files) > 1 and html_file:
         raise click.UsageError("--html takes one capture")
     if files.count("-") > 1:
         raise click.UsageError("standard input can be read once")
-    _check_targets(html_file, [plot_dir, xplot_dir], force)
-    filters |= {"packets": packets or bool(plot_dir or html_file or xplot_dir), "progress": not quiet}
+    _check_targets(html_file, [figure_dir, xplot_dir], force)
+    filters |= {"packets": packets or bool(figure_dir or html_file or xplot_dir), "progress": not quiet}
     code, documents = 0, 0
     for number, file in enumerate(files):
         inside = f"{number + 1}_{'stdin' if file == '-' else Path(file).name}" if len(files) > 1 else ""
@@ -129,7 +129,7 @@ def analyze_command(
                 continue
             for folder in tables:
                 folder.write_capture(capture, command=command_line())
-            _draw(capture, plot_dir, {"formats": formats or ("png",), **look}, html_file, xplot_dir, inside)
+            _draw(capture, figure_dir, {"formats": formats or ("png",), **look}, html_file, xplot_dir, inside)
         if as_json:
             # One file and one connection at a time, so that the whole JSON is never in memory.
             echo_parts(_json(capture, documents, single=len(files) == 1))
@@ -188,13 +188,13 @@ def _check_targets(html_file: str | None, directories: list[str | None], force: 
 
 def _draw(
     capture: Capture,
-    plot_dir: str | None,
+    figure_dir: str | None,
     look: dict[str, Any],
     html_file: str | None,
     xplot_dir: str | None,
     inside: str,
 ) -> None:
-    for folder, draw in ((plot_dir, lambda target: capture.plot(target, **look)), (xplot_dir, capture.xplot)):
+    for folder, draw in ((figure_dir, lambda target: capture.plot(target, **look)), (xplot_dir, capture.xplot)):
         if folder is not None:
             target = str(Path(folder) / inside)
             with trying("write", target):

@@ -23,6 +23,8 @@ from wifair.seeds import read_seeds
 from wifair.words import reason
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
+MOST_HINTED = 1000
+"""A larger seed is hardly meant as a number of runs."""
 
 Command = Callable[..., Any]
 
@@ -234,6 +236,34 @@ def refuse_same(**targets: str | None) -> None:
             raise click.UsageError(f"{other} and {option} both write `{path}`")
 
 
+def refuse_twice(command: click.Command) -> None:
+    """Have a command, and those in it, refuse an option with a single value that is given twice.
+
+    Otherwise the last value would silently replace the others.
+    """
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            refuse_twice(inner)
+    make = command.make_parser
+
+    def make_parser(ctx: click.Context) -> Any:
+        parser = make(ctx)
+        parse = parser.parse_args
+
+        def parse_args(args: list[str]) -> Any:
+            values, rest, order = parse(args)
+            for parameter in order:
+                single = isinstance(parameter, click.Option) and not (parameter.multiple or parameter.is_flag)
+                if single and order.count(parameter) > 1:
+                    raise click.UsageError(f"{parameter.opts[0]} is given twice, but has one value", ctx)
+            return values, rest, order
+
+        parser.parse_args = parse_args  # type: ignore[method-assign]
+        return parser
+
+    command.make_parser = make_parser  # type: ignore[method-assign]
+
+
 def guarded(call: Callable[[], object]) -> object:
     """Call, and turn an exception into one clear message and an exit code. SIGTERM acts like Ctrl-C."""
     try:
@@ -314,9 +344,15 @@ class Seeds(click.ParamType[list[int]]):
         if isinstance(value, list):
             return value
         try:
-            return read_seeds(str(value))
+            seeds = read_seeds(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        if param is not None and "--seeds" in param.opts and len(seeds) == 1 and 1 < seeds[0] <= MOST_HINTED:
+            click.echo(
+                f"note: --seeds {seeds[0]} is one run, with seed {seeds[0]}; write 1..{seeds[0]} for {seeds[0]} runs",
+                err=True,
+            )
+        return seeds
 
 
 def echo_json(document: object) -> None:

@@ -43,8 +43,8 @@ from wifair.sweeps.query import (
 from wifair.sweeps.repair import repair
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Store
-from wifair.sweeps.summarising import SHOWN, averages
-from wifair.tables import aligned
+from wifair.sweeps.summarising import SHOWN, averages, cells_of
+from wifair.tables import aligned, formatted
 from wifair.words import counted
 
 # The parameters that each use of the command takes.
@@ -53,9 +53,23 @@ TAKEN = {
     "--repair": {"repair"},
     "--scenario": {"scenario"},
     "--failed": {"failed", "as_json"},
-    "--plot": {"where", "table", "plot", "x", "y", "by", "title", "labels", "size", "logy", "force"},
+    "--figure": {
+        "where",
+        "table",
+        "figure",
+        "x",
+        "y",
+        "by",
+        "panels",
+        "logx",
+        "title",
+        "labels",
+        "size",
+        "logy",
+        "force",
+    },
     "--csv or --parquet": {"where", "table", "csv_file", "parquet_file", "group", "force"},
-    "a table": {"where", "table", "group", "show", "each", "rows", "as_json"},
+    "a table": {"where", "table", "group", "show", "each", "rows", "as_json", "form"},
 }
 
 
@@ -85,17 +99,21 @@ class Dispatch(click.Command):
     metavar="N",
     help="Rows to show at most; 0 for all.",
 )
-@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw a figure: .png, .svg or .pdf; with --x and --y.")
+@click.option("--figure", type=click.Path(), metavar="FILE", help="Draw a figure: .png, .svg or .pdf; with --x, --y.")
 @click.option("--x", metavar="NAME", help="What was varied, along the figure.")
 @click.option("--y", multiple=True, metavar="NAME", help="Figure to draw; may be repeated.")
 @click.option("--by", multiple=True, metavar="NAME", help="One line for each value; may be repeated.")
-@figure_options("--plot", "plot")
+@click.option("--panels", metavar="NAME", help="A panel for each value.")
+@click.option("--logx", is_flag=True, help="Logarithmic horizontal axis.")
+@figure_options("--figure", "figure")
 @click.option(
     "--csv", "csv_file", type=click.Path(), metavar="FILE", help="Write all columns of each run; - is stdout."
 )
 @click.option("--parquet", "parquet_file", type=click.Path(), metavar="FILE", help="The same as Parquet.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
+@click.option("--markdown", "form", flag_value="markdown", help="Print as a table in Markdown.")
+@click.option("--latex", "form", flag_value="latex", help="Print as a tabular in LaTeX (booktabs).")
 @click.option("--failed", is_flag=True, help="List the runs that failed.")
 @click.option("--verify", is_flag=True, help="Compare everything with its checksums, and list what is damaged.")
 @click.option("--repair", is_flag=True, help="Drop what is damaged, so that the sweep computes it again.")
@@ -108,14 +126,17 @@ def results_command(
     each: bool,
     table: str,
     rows: int,
-    plot: str | None,
+    figure: str | None,
     x: str | None,
     y: tuple[str, ...],
     by: tuple[str, ...],
+    panels: str | None,
+    logx: bool,
     csv_file: str | None,
     parquet_file: str | None,
     force: bool,
     as_json: bool,
+    form: str | None,
     failed: bool,
     verify: bool,
     repair: bool,
@@ -131,25 +152,25 @@ def results_command(
     Examples:
       wifair results out
       wifair results out --where 'stations.count>=4' --group cc --show jain,goodput_bps,timeouts
-      wifair results out --x stations.count --y jain_index --by flows.tcp.cc --plot jain.pdf
+      wifair results out --x stations.count --y jain_index --by flows.tcp.cc --panels discipline --figure jain.pdf
       wifair results out --parquet runs.parquet
       wifair results out --table flows --csv -
       wifair results merge all shard1 shard2
       wifair results out --verify
     """  # noqa: D301
-    drawing = plot is not None or bool(x or y or by)
+    drawing = figure is not None or bool(x or y or by or panels or logx)
     uses = {
         "--verify": verify,
         "--repair": repair,
         "--scenario": scenario is not None,
         "--failed": failed,
-        "--plot": drawing,
+        "--figure": drawing,
         "--csv or --parquet": csv_file is not None or parquet_file is not None,
     }
     mode = next((use for use, wanted in uses.items() if wanted), "a table")
     refuse_others(TAKEN[mode], mode)
-    if plot is not None:
-        check_figure(plot, force=force)
+    if figure is not None:
+        check_figure(figure, force=force)
     for path in (csv_file, parquet_file):
         if path is not None and path != "-":
             check_file(path, force=force)
@@ -167,11 +188,11 @@ def results_command(
             else:
                 runs = _SelectedRuns(store, where, table)
                 if drawing:
-                    runs.plot(plot, x, _names(y), _names(by), look)
+                    runs.draw(figure, x, _names(y), _names(by), panels, logx, look)
                 elif csv_file is not None or parquet_file is not None:
                     runs.export(csv_file, parquet_file, _names(group))
                 else:
-                    runs.show(_names(group), _names(show), each, as_json, rows)
+                    runs.show(_names(group), _names(show), each, as_json, form, rows)
         except ValueError as error:
             fail(str(error))
 
@@ -237,7 +258,9 @@ class _SelectedRuns:
         labels = {*self._store.labels(), "scenario"}
         return [name for name in self._known if name in labels]
 
-    def show(self, group: Sequence[str], show: Sequence[str], each: bool, as_json: bool, rows: int) -> None:
+    def show(
+        self, group: Sequence[str], show: Sequence[str], each: bool, as_json: bool, form: str | None, rows: int
+    ) -> None:
         """Print a table."""
         by = self._resolve(group, "parameter") if group else self._labels()
         if not group and self._table != "runs":
@@ -254,28 +277,42 @@ class _SelectedRuns:
                 return
             some = records[: rows or None]
             cells = ([_cell(name, value, figures) for name, value in row.items()] for row in some)
-            click.echo("\n".join(aligned([list(columns), *cells])))
+            table = [list(columns), *cells]
+            click.echo("\n".join(aligned(table)) if form is None else formatted(table, form))
             if len(some) < len(records):
                 click.echo(f"... and {len(records) - len(some)} more: --rows 0 shows all, --csv writes them")
             return
-        table = self._means(by, figures)
+        means = self._means(by, figures)
         if as_json:
-            echo_json(table.records())
+            echo_json(means.records())
+        elif form is not None:
+            click.echo(formatted(cells_of(means, by, figures), form))
         else:
-            click.echo(averages(table, by, figures, rows or table.rows))
+            click.echo(averages(means, by, figures, rows or means.rows))
 
-    def plot(self, path: str | None, x: str | None, y: Sequence[str], by: Sequence[str], look: dict[str, Any]) -> None:
+    def draw(
+        self,
+        path: str | None,
+        x: str | None,
+        y: Sequence[str],
+        by: Sequence[str],
+        panels: str | None,
+        logx: bool,
+        look: dict[str, Any],
+    ) -> None:
         """Draw a figure."""
         from wifair.figures.sweep import draw  # noqa: PLC0415
 
         if path is None or x is None or not y:
-            raise click.UsageError("a figure needs --x, --y and --plot FILE")
+            raise click.UsageError("a figure needs --x, --y and --figure FILE")
         (along,), lines = self._resolve([x], "parameter"), self._resolve(by, "parameter")
-        figures = self._figures(y, [along, *lines])
-        table = self._means([along, *lines], figures)
-        self._tell_mixed([name for name in self._labels() if name not in (along, *lines)])
+        (beside,) = self._resolve([panels], "parameter") if panels is not None else (None,)
+        keys = list(dict.fromkeys(name for name in (along, *lines, beside) if name is not None))
+        figures = self._figures(y, keys)
+        table = self._means(keys, figures)
+        self._tell_mixed([name for name in self._labels() if name not in keys])
         with trying("write", path):
-            save(draw(table, along, figures, lines, Look.of(**look)), path)
+            save(draw(table, along, figures, lines, Look.of(**look), panels=beside, logx=logx), path)
 
     def _tell_mixed(self, others: Sequence[str]) -> None:
         """Tell which `others` differ between the rows, because the averages are taken over them, too."""

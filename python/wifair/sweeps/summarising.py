@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,21 +18,13 @@ SHOWN = ("goodput_bps", "jain_index")
 NAMES = ("name", "direction")
 """Columns that tell flows apart in all runs."""
 MOST_ROWS = 40
+PARTLY = re.compile(r" \(\d+\)$")
 
 
 def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: int = MOST_ROWS) -> str:
     """Format the result of `means`: a line for each group, with half widths of intervals."""
-    shown = [[*by, "seeds", *figures]]
-    some = False
-    for row in range(min(columns.rows, rows)):
-        cells = [str(columns[name][row]) for name in (*by, "seeds")]
-        for name in figures:
-            mean, half = float(columns[name][row]), float(columns[f"{name}_ci95"][row])
-            of = int(columns[f"{name}_seeds"][row])
-            missing = f" ({of})" if 0 < of < int(columns["seeds"][row]) else ""
-            some = some or bool(missing)
-            cells.append(figure_text(name, Interval(mean, half)) + missing)
-        shown.append(cells)
+    shown = cells_of(columns, by, figures, rows)
+    some = any(PARTLY.search(cell) for line in shown[1:] for cell in line[len(by) + 1 :])
     out = aligned(shown)
     if max(map(len, out)) > shutil.get_terminal_size((WIDE, 24)).columns:
         shown[0][: len(by)] = _ends(by, taken={"seeds", *figures})
@@ -43,6 +36,20 @@ def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: 
     if columns.rows > rows:
         out.append(f"... and {columns.rows - rows} more: --rows 0 shows all, --csv writes them")
     return "\n".join(out)
+
+
+def cells_of(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: int | None = None) -> list[list[str]]:
+    """Write the result of `means` as cells below a head, each mean with the half width of its interval."""
+    shown = [[*by, "seeds", *figures]]
+    for row in range(min(columns.rows, columns.rows if rows is None else rows)):
+        cells = [str(columns[name][row]) for name in (*by, "seeds")]
+        for name in figures:
+            mean, half = float(columns[name][row]), float(columns[f"{name}_ci95"][row])
+            of = int(columns[f"{name}_seeds"][row])
+            missing = f" ({of})" if 0 < of < int(columns["seeds"][row]) else ""
+            cells.append(figure_text(name, Interval(mean, half)) + missing)
+        shown.append(cells)
+    return shown
 
 
 def _ends(names: Sequence[str], taken: set[str]) -> list[str]:
