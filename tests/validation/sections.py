@@ -108,9 +108,9 @@ SECTIONS = (
         "them has.\n\n"
         "Round-trip times of NewReno with four stations and 1000 packets are counted in ns-3 as here; those of the "
         "other runs without timestamps (`tests/validation/ns3_tcp.cc`) leave out most of recovery, and those with "
-        "timestamps a sample that equals the one before. Recorded runs with timestamps have IP packets of 1512 bytes, which the "
-        "wire cuts in two on the way down: the queue of the access point then holds half as many segments. wifair "
-        "makes no fragments, so these downloads are shown without a criterion.",
+        "timestamps a sample that equals the one before. Recorded runs with timestamps have IP packets of 1512 bytes, "
+        "which the wire cuts in two on the way down: the queue of the access point then holds half as many segments. "
+        "wifair makes no fragments, so these downloads are shown without a criterion.",
         high_throughput.tcp,
         levels=(GOODPUT,),
         index="Jain",
@@ -127,8 +127,8 @@ SECTIONS = (
         "ns-3 3.37 differs from the standard: its control responses are sent in the primary channel alone, so that a "
         "BSS on a secondary channel counts down during them (in rows with `responses` `full width` their energy is "
         "added in the other channels); in 802.11n it senses PPDUs in the secondary channel from `CCA` on, by default "
-        "-82 dBm instead of -62; in 802.11ac it overlooks those below -62 dBm that begin while it receives in the primary one. "
-        "Its leakage into adjacent channels is switched off.",
+        "-82 dBm instead of -62; in 802.11ac it overlooks those below -62 dBm that begin while it receives in the "
+        "primary one. Its leakage into adjacent channels is switched off.",
         bonded.cases,
         levels=(GOODPUT,),
     ),
