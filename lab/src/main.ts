@@ -5,12 +5,12 @@ import { Comparison } from "./compare";
 import { byId, clock, el, figure, later, rate, write } from "./dom";
 import { Editor } from "./editor";
 import { ask, type Engine, EngineError, open } from "./engine";
-import { explain, type Finding } from "./explain";
 import { Form, type Tree } from "./form";
+import { Helps } from "./helps";
 import { LESSONS, type Lesson } from "./lessons";
 import { Pictures } from "./pictures";
 import { Player } from "./player";
-import { begin, cell, complain, Curves, type Edit, goOn, type Problem, type Result, ScenarioError, type Spec } from "./run";
+import { begin, cell, complain, Curves, type Edit, type Finding, goOn, type Problem, type Result, ScenarioError, type Spec } from "./run";
 import { isDark } from "./style-data";
 import { readFragment, saveMenu, type Shared, shareMenu } from "./share";
 
@@ -44,6 +44,7 @@ export class Lab {
   readonly player: Player;
   readonly pictures: Pictures;
   readonly comparison: Comparison;
+  private readonly helps: Helps;
   name: string;
   text = "";
   seed = "1";
@@ -73,6 +74,7 @@ export class Lab {
     this.air = new Air(open(kind, "air"), (time) => this.player.go(time), (why) => this.report(why));
     this.pictures = new Pictures(this);
     this.comparison = new Comparison(this, open(kind, "seeds"));
+    this.helps = new Helps(open(kind, "helps"), () => ({ text: this.text, name: this.name }));
     this.player = new Player(this);
     this.editor = new Editor(later(200, () => void this.write(this.editor.text)));
   }
@@ -153,6 +155,7 @@ export class Lab {
 
   /** Checks the text, shows its values, and runs it. During a run, the newest text waits. */
   async update(): Promise<void> {
+    this.helps.forget();
     this.generation++;
     this.leave?.();
     this.again = true;
@@ -248,7 +251,7 @@ export class Lab {
     if (!result || !checked) return;
     this.pictures.catchUp();
     write(byId("summary"), this.summary(result));
-    this.say(explain(result, checked));
+    this.say(result.facts);
   });
 
   private say(findings: Finding[]): void {

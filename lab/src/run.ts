@@ -29,6 +29,13 @@ export interface Spec {
   coarse?: boolean;
 }
 
+/** A sentence of what happened, with the figures it rests on; the core writes it. */
+export interface Finding {
+  topic: string;
+  text: string;
+  advice: string[];
+}
+
 export interface Result {
   spec: Spec;
   now_s: number;
@@ -43,6 +50,7 @@ export interface Result {
   series: Table;
   queues: Table;
   losses: Table;
+  facts: Finding[];
 }
 
 /** Number of samples of a run, about one for each pixel of a plot. */
@@ -190,6 +198,7 @@ function resultOf({ head, tables }: Reply, spec: Spec): Result {
     series: table("series"),
     queues: table("queues"),
     losses: table("events"),
+    facts: head.facts ?? [],
   };
 }
 

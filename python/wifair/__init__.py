@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from wifair.exchange import ImportedResults, read_flent, read_iperf3, write_flent
     from wifair.exchange_time import Airtime, AirtimeError, airtime, airtime_table
     from wifair.explaining import Explanation, explain
+    from wifair.explaining.helping import WhatHelps, what_helps
     from wifair.laboratory import lab
     from wifair.results import Results, SampledResults
     from wifair.saved import SavedResults, read_results
@@ -88,6 +89,7 @@ __all__ = [
     "Store",
     "StoreError",
     "TooLargeError",
+    "WhatHelps",
     "WifairError",
     "__version__",
     "airtime",
@@ -105,6 +107,7 @@ __all__ = [
     "statistics",
     "sweep",
     "sweeps",
+    "what_helps",
     "write_flent",
 ]
 
@@ -119,6 +122,7 @@ _LAZY = {
     "wifair.exchange": ("ImportedResults", "read_flent", "read_iperf3", "write_flent"),
     "wifair.exchange_time": ("Airtime", "AirtimeError", "airtime", "airtime_table"),
     "wifair.explaining": ("Explanation", "explain"),
+    "wifair.explaining.helping": ("WhatHelps", "what_helps"),
     "wifair.laboratory": ("lab",),
     "wifair.results": ("Results", "SampledResults"),
     "wifair.saved": ("SavedResults", "read_results"),

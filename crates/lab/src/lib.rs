@@ -9,7 +9,9 @@
 //! | `edit` | `text`, `path`, `value` | `text` with the key at `path` set, or removed if there is no `value` |
 //! | `begin` | `text`, `name`, `seed`, `samples`, `frames` | starts a run in place of the previous one |
 //! | `advance` | `until_ns`, `most_events`, `frames` | the progress of the run |
-//! | `columns` | | the results of the run up to now, as columns |
+//! | `columns` | | the results of the run up to now, as columns, and what they say in words (`facts`) |
+//! | `try` | `text`, `name` | begins a trial of what may help the scenario, in place of the previous one |
+//! | `try-on` | `most_events` | the progress of the trial; at its end a report of what helps |
 //! | `change` | those of `edit`, `begin` and `advance` | all their replies and that of `columns`, for sliders |
 //!
 //! A reply consists of the length of its header (eight bytes, little-endian), the header (JSON, padded with spaces),
@@ -20,6 +22,7 @@ mod check;
 mod columns;
 mod edit;
 mod session;
+mod trial;
 
 use serde_json::{Value, json};
 use wifair_config::Problems;
@@ -27,11 +30,13 @@ use wifair_sim::scenario;
 
 use columns::Reply;
 use session::LabRun;
+use trial::LabTrial;
 
 /// Answers requests, and holds the run that was started last.
 #[derive(Debug, Default)]
 pub struct Lab {
     session: Option<LabRun>,
+    trial: Option<LabTrial>,
 }
 
 impl Lab {
@@ -70,6 +75,17 @@ impl Lab {
             }
             "columns" => Ok(self.session.as_mut().ok_or("no run was begun")?.columns()),
             "change" => self.change(request),
+            "try" => match check::parse(text(request, "text")?, name(request), &[]) {
+                Ok(scenario) => {
+                    self.trial = Some(LabTrial::new(scenario));
+                    Ok(Reply::of(json!({})))
+                }
+                Err(problems) => Ok(Reply::of(check::problems_json(&problems))),
+            },
+            "try-on" => {
+                let trial = self.trial.as_mut().ok_or("no trial was begun")?;
+                Ok(Reply::of(trial.advance(count(request, "most_events")?.max(1))))
+            }
             other => Err(format!("`{other}` is no request")),
         }
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use wifair_config::Problems;
+use wifair_explain::{Evidence, explain};
 use wifair_sim::capture::FrameLog;
 use wifair_sim::scenario::Scenario;
 use wifair_sim::world::{FlowCounters, Loss, WatchPlan};
@@ -51,6 +52,7 @@ struct Events {
 #[derive(Debug)]
 pub struct LabRun {
     seed: u64,
+    scenario: Scenario,
     run: Run,
     step: Duration,
     next: Time,
@@ -96,6 +98,7 @@ impl LabRun {
             drained: run.now(),
             blank: wanted.map(|_| FrameLog::new(scenario, seed, Time::ZERO, Time::NEVER)),
             seed,
+            scenario: scenario.clone(),
             run,
             step,
             wanted,
@@ -206,6 +209,10 @@ impl LabRun {
         head["seed"] = json!(self.seed.to_string());
         head["measured_s"] = json!(outcome.measured_s);
         head["frames_complete"] = json!(self.complete);
+        head["facts"] = explain(&Evidence::of_outcomes(&self.scenario, std::slice::from_ref(&outcome)))
+            .iter()
+            .map(wifair_explain::Fact::to_json)
+            .collect();
         let mut reply = Reply::of(head)
             .with(&RowTable::of("flows", &outcome.flows))
             .with(&RowTable::of("cell", std::slice::from_ref(&outcome.cell)))

@@ -16,6 +16,7 @@ mod columns;
 mod control;
 #[cfg(target_os = "linux")]
 mod emulation;
+mod explain;
 mod extend;
 mod lab;
 mod measure;
@@ -42,6 +43,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::emulation::{Emulation, lock_memory, recording_about};
+    #[pymodule_export]
+    use crate::explain::{Trial, explain};
     #[pymodule_export]
     use crate::extend::{Extension, PyAck, PyCongestionControl, PyPacket, QueueDiscipline};
     #[pymodule_export]

@@ -359,8 +359,7 @@ impl<'a> AirBuilder<'a> {
         let name = self.scenario.name_of(node);
         let OwnSettings { queue, edca, .. } = self.own(node);
         let mut own = self.scenario.group_of(node).map(Stations::own_mode).unwrap_or_default();
-        let one_for_all = matches!(queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_));
-        let per_station = matches!(node, Node::Ap(_)) && self.scenario.ap().queue_per_station.unwrap_or(!one_for_all);
+        let per_station = matches!(node, Node::Ap(_)) && self.scenario.has_queue_per_station();
         let standard = own.standard.unwrap_or(wlan.standard);
         if let Some(operating) = &on_channel.operating {
             let widest = operating[place].width().mhz();

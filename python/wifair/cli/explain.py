@@ -6,7 +6,7 @@ import shutil
 
 import click
 
-from wifair import Scenario, run, sources
+from wifair import Scenario, run, sources, what_helps
 from wifair.cli.common import Seeds, echo_json, fail, overrides_of, trying
 from wifair.explaining import explain
 
@@ -16,6 +16,12 @@ from wifair.explaining import explain
 @click.option("--seeds", type=Seeds(), metavar="LIST", help="Seeds of a scenario's runs; by default as it says.")
 @click.option("--duration", metavar="TIME", help="Simulated time, as in '100 s'.")
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
+@click.option(
+    "--try",
+    "tries",
+    is_flag=True,
+    help="Run what may help a scenario, over 10 pairs of seeds, and say what does, by how much, and at what price.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings with their figures as JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def explain_command(
@@ -23,6 +29,7 @@ def explain_command(
     seeds: list[int] | None,
     duration: str | None,
     changes: tuple[str, ...],
+    tries: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -34,19 +41,21 @@ def explain_command(
     \b
     Examples:
       wifair explain hot-spot.toml
+      wifair explain hot-spot.toml --try
       wifair explain results/
       wifair explain capture.pcapng --json
     """  # noqa: D301
-    if sources.is_scenario(source):
-        scenario = Scenario.from_file(source, overrides=overrides_of(changes, duration))
-        found: list[tuple[str, sources.Found]] = [
-            (scenario.name, run(scenario, seeds=seeds, series="100 ms", progress=not quiet))
-        ]
-    else:
-        if seeds is not None or duration is not None or changes:
-            raise click.UsageError(f"--seeds, --duration and --set are for scenarios: `{source}` is none")
+    if not sources.is_scenario(source):
+        if seeds is not None or duration is not None or changes or tries:
+            raise click.UsageError(f"--seeds, --duration, --set and --try are for scenarios: `{source}` is none")
         with trying("read", source):
             found = sources.read(source)
+    else:
+        scenario = Scenario.from_file(source, overrides=overrides_of(changes, duration))
+        if tries:
+            _show_what_helps(scenario, seeds, as_json=as_json, quiet=quiet)
+            return
+        found = [(scenario.name, run(scenario, seeds=seeds, progress=not quiet))]
     explanations = []
     for name, results in found:
         try:
@@ -61,3 +70,14 @@ def explain_command(
     else:
         width = min(max(shutil.get_terminal_size().columns, 60), 110)
         click.echo("\n\n".join(explanation.text(width) for explanation in explanations))
+
+
+def _show_what_helps(scenario: Scenario, seeds: list[int] | None, *, as_json: bool, quiet: bool) -> None:
+    try:
+        found = what_helps(scenario, seeds=seeds, progress=not quiet)
+    except ValueError as error:
+        fail(str(error))
+    if as_json:
+        echo_json(found.to_dict())
+    else:
+        click.echo(found.text())

@@ -1,25 +1,26 @@
 """What happened in a run or in a capture and why, in plain words, each sentence with its numbers.
 
-Nothing is guessed: every finding rests on the records, and says which figures show it.
+The sentences are those of the core (``crates/explain``): nothing is guessed, every finding rests on records, and none
+is given whose figures contradict it.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+import json
+import math
+import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wifair._core import __version__
-from wifair.columns import Columns, finite
+from wifair import _core
+from wifair.columns import finite
 from wifair.errors import ScenarioError
 from wifair.files import json_text
 from wifair.report import named
 from wifair.scenario import Scenario
 from wifair.words import KEPT, together
 
-from . import air, datagrams, losses, shares
-from .records import Finding, Records
+from .tables import handed_over
 
 if TYPE_CHECKING:
     from wifair.sources import Found
@@ -27,6 +28,25 @@ if TYPE_CHECKING:
 __all__ = ["Explanation", "Finding", "explain"]
 
 FORMAT = 1
+
+
+class Finding(NamedTuple):
+    """One thing that happened."""
+
+    topic: str
+    """A word or two: what it is about."""
+    text: str
+    """What happened and why."""
+    figures: dict[str, float]
+    """The numbers it rests on, units in the names; NaN where one is not known."""
+    advice: tuple[str, ...] = ()
+    """Changes of the scenario that may help; `what_helps` tries them."""
+    rule: str = ""
+    """The rule that found it."""
+    conditions: tuple[dict[str, Any], ...] = ()
+    """What its numbers must be like for it to be true: ``figure``, ``is`` (at least, at most) and ``bound``."""
+    about: tuple[str, ...] = ()
+    """The flows or stations that it names as those concerned."""
 
 
 @dataclass(eq=False, repr=False)
@@ -42,11 +62,11 @@ class Explanation:
         """Convert to plain Python values, in the layout of ``wifair explain --json``."""
         return {
             "format": FORMAT,
-            "version": __version__,
+            "version": _core.__version__,
             "name": self.name,
             "findings": [
-                one._asdict()
-                | {"figures": {name: finite(value) for name, value in one.figures.items()}, "advice": list(one.advice)}
+                {name: list(value) if isinstance(value, tuple) else value for name, value in one._asdict().items()}
+                | {"figures": {name: finite(value) for name, value in one.figures.items()}}
                 for one in self.findings
             ],
         }
@@ -68,8 +88,6 @@ class Explanation:
         str
             The name, then the findings, each after its topic.
         """
-        import textwrap  # noqa: PLC0415
-
         label = max((len(one.topic) for one in self.findings), default=0) + 2
         lines = [self.name, ""]
         for one in self.findings:
@@ -80,10 +98,8 @@ class Explanation:
                 subsequent_indent=" " * label,
                 break_on_hyphens=False,
             )
-        advice = list(dict.fromkeys(change for one in self.findings for change in one.advice))
-        if advice:
-            lines += ["", "What may help; `wifair compare FILE --against CHANGE` shows whether it does:"]
-            lines += [f"  {change}" for change in advice]
+        if any(one.advice for one in self.findings):
+            lines += ["", "`wifair explain FILE --try` runs what may help, and says what does."]
         return "\n".join(lines).replace(KEPT, " ")
 
     def __repr__(self) -> str:
@@ -96,7 +112,7 @@ def explain(results: Found) -> Explanation:
     Parameters
     ----------
     results : Results, SavedResults or Capture
-        What to explain. Results with a series (``run(..., series="100 ms")``) also show what limits each flow.
+        What to explain.
 
     Returns
     -------
@@ -110,56 +126,33 @@ def explain(results: Found) -> Explanation:
 
     Examples
     --------
-    >>> explain(run("hot-spot.toml", series="100 ms"))  # doctest: +SKIP
+    >>> explain(run("hot-spot.toml"))  # doctest: +SKIP
     """
-    others: list[Finding] = []
-    for name, tell in (
-        ("attempts", datagrams.attempts),
-        ("datagrams", datagrams.datagrams),
-        ("echoes", datagrams.echoes),
-    ):
-        table: Columns | None = getattr(results, name, None)  # only captures have them
-        if table is not None and table.rows:
-            others += tell(table)
-    if not results.cells.rows or not results.flows.rows:
-        if not others:
-            raise ValueError("nothing to explain: there is no flow with data, no datagram, no echo")
-        return Explanation(named(results), others)
-    records = Records(results)
-    rules: tuple[Callable[[Records], Iterator[Finding]], ...] = (
-        shares.shares,
-        shares.late,
-        shares.directions,
-        losses.dropped_acks,
-        losses.acks_dropped_at_stations,
-        losses.dropped_data,
-        losses.timeouts,
-        losses.waiting,
-        datagrams.calls,
-        air.wires,
-        shares.limits,
-        shares.sessions,
-        air.radio,
-        air.slow_stations,
-        air.slow_receivers,
-        air.air,
-    )
-    findings = [finding for rule in rules for finding in rule(records)]
-    return Explanation(named(results), [*_advised(records, findings), *others])
+    tables = handed_over(results)
+    if not any(rows for _, rows in tables):
+        raise ValueError("nothing to explain: there is no flow with data, no datagram, no echo")
+    scenario = _scenario(results)
+    seeds = [int(seed) for seed in results.cells["seed"]] if results.cells.rows else []
+    core = None if scenario is None else scenario._core
+    found: list[dict[str, Any]] = json.loads(_core.explain(tables, core, seeds))
+    return Explanation(named(results), [_finding(one) for one in found])
 
 
-def _advised(records: Records, findings: list[Finding]) -> Iterator[Finding]:
-    """Leave out advice that the scenario follows already, or would refuse."""
-    scenario = records.source if isinstance(records.source, Scenario) else None
-    if scenario is None and records.resolved:
-        with contextlib.suppress(ValueError):  # a measurement's plan, or another version's scenario
-            scenario = Scenario.from_text(records.resolved)
-    for one in findings:
-        yield one if scenario is None else one._replace(advice=tuple(c for c in one.advice if _helps(scenario, c)))
+def _finding(one: dict[str, Any]) -> Finding:
+    lists = {name: tuple(one[name]) for name in ("advice", "conditions", "about")}
+    figures = {name: math.nan if value is None else float(value) for name, value in one["figures"].items()}
+    return Finding(one["topic"], one["text"], figures, rule=one["rule"], **lists)
 
 
-def _helps(scenario: Scenario, change: str) -> bool:
+def _scenario(results: Found) -> Scenario | None:
+    """Give the scenario of results, if they have one that this version reads."""
+    source: object = getattr(results, "scenario", None)
+    if isinstance(source, Scenario):
+        return source
+    resolved = getattr(source, "resolved", "")
+    if not resolved:
+        return None
     try:
-        return scenario.with_(dict([change.split("=", 1)])).resolved != scenario.resolved
-    except ScenarioError:
-        return False
+        return Scenario.from_text(resolved)
+    except ScenarioError:  # a measurement's plan, or another version's scenario
+        return None
