@@ -22,7 +22,7 @@ const FIGURES: [string, string, number][] = [
   ["ap_drops_data", "data dropped at AP", 1],
   ["ap_drops_ack", "ACKs dropped at AP", 1],
   ["timeouts", "timeouts", 1],
-  ["collision_probability", "collisions [%]", 100],
+  ["collision_probability", "collided attempts [%]", 100],
   ["air_idle", "idle air [%]", 100],
 ];
 

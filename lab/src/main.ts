@@ -304,12 +304,12 @@ export class Lab {
       ["AP queue", `${figure(cell(result, "ap_queue_mean_packets"))} packets`, "Mean length over time"],
       ["AP drops", `${figure(cell(result, "ap_drops_data"))} data, ${figure(cell(result, "ap_drops_ack"))} ACK`, "Packets that the access point's queue dropped"],
       ["timeouts", figure(cell(result, "timeouts")), "Expiries of retransmission timers"],
-      ["collisions", `${figure(100 * cell(result, "collision_probability"))} %`, "Fraction of the transmission attempts that collided"],
+      ["collided attempts", `${figure(100 * cell(result, "collision_probability"))} %`, "Fraction of the transmission attempts that collided; the air time of collisions is below"],
       ["idle air", `${figure(100 * cell(result, "air_idle"))} %`, "Fraction of the time in which no frame was on the air"],
     ];
     const panel = byId("figures");
     if (panel.childElementCount !== shown.length) {
-      panel.replaceChildren(...shown.map(([name, , about]) => el("div", { title: about, class: { "AP queue": "wider", "AP drops": "widest" }[name] }, el("span", {}, name), el("b"))));
+      panel.replaceChildren(...shown.map(([name, , about]) => el("div", { title: about }, el("span", {}, name), el("b"))));
     }
     shown.forEach(([, value], i) => write(panel.children[i]!.lastElementChild!, value));
   }
@@ -401,6 +401,11 @@ export class Lab {
       const shared = await readFragment().catch((why) => void this.report(why));
       if (shared) await this.restore(shared);
     });
+  }
+
+  /** Whether the page comes from a server that ends with the command, not from files on a web server. */
+  get isServedHere(): boolean {
+    return this.start.engine === "http";
   }
 
   private theme(): void {

@@ -417,7 +417,7 @@ export class Spreads {
   constructor(title: string, what: string) {
     this.list = el("ul", { "aria-label": `${what} of each flow` });
     const about = `${what}: a line from the shortest to the longest, thick to the 95th percentile, marks at the median and the 99th percentile.`;
-    this.root.append(el("figcaption", { title: about }, title, el("small", {}, " min, median, 95 %, 99 %, max; log scale")), this.list, el("div", { class: "scale" }));
+    this.root.append(el("figcaption", { title: about }, title, el("small", {}, " min, median, 95 %, 99 %, max")), this.list, el("div", { class: "scale" }));
   }
 
   show(spreads: Spread[]): void {

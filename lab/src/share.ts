@@ -67,10 +67,11 @@ function state(lab: Lab): Shared {
 const nameOf = (lab: Lab): string => lab.checked?.name ?? "";
 
 const TEXTS: [string, string, (lab: Lab) => string][] = [
-  ["Copy link", "The whole state in the address of this page", (lab) => {
+  ["Copy link", "The whole state; `wifair lab 'LINK'` opens it on any machine", (lab) => {
     const link = `#s=${encode(state(lab))}`;
     history.replaceState(null, "", link);
-    return location.href;
+    // Port and token of a server on this machine end with it, and nobody else could reach them.
+    return lab.isServedHere ? link : location.href;
   }],
   ["Copy TOML", "The scenario", (lab) => lab.text],
   ["Copy command line", "For a shell", (lab) => commandLine(lab.text, nameOf(lab), lab.seed)],

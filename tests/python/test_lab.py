@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import json
 import os
@@ -11,6 +12,7 @@ import socket
 import subprocess
 import threading
 import time
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -200,6 +202,8 @@ def test_wrong_use_of_the_command_is_refused(tmp_path: Path, monkeypatch: pytest
     assert "name its file" in refused("--set", "a=1")
     assert "lesson" in refused(str(broken), "--lesson", "uploads")
     assert "slow-station" in refused("--lesson", "nothing")
+    assert "the link is damaged" in refused("#s=abc")
+    assert "a link holds the whole state" in refused("http://127.0.0.1:1/x/#s=abc", "--set", "duration=1 s")
     assert "--export" in refused("--force")
     assert "--no-browser" in refused("--export", str(tmp_path / "out"), "--no-browser")
     refused("--port", "70000")
@@ -294,3 +298,14 @@ def test_no_scenario_ends_the_quotes_of_a_copied_command(text: str, tmp_path: Pa
     exec(compile(code, "copied", "exec"), {"wifair": fake})
     assert given == [text.rstrip() + "\n", [1]]
     assert sorted(path.name for path in folder.iterdir()) == ["bin", "called", "x-touch-stolen.toml"]
+
+
+def test_a_link_is_read_with_or_without_an_address() -> None:
+    packer = zlib.compressobj(wbits=-15)
+    packed = packer.compress(json.dumps({"text": "x" * 100}).encode()) + packer.flush()
+    link = f"#s={base64.urlsafe_b64encode(packed).decode().rstrip('=')}"
+    assert page.link_in(f"http://127.0.0.1:8000/token/{link}") == page.link_in(link) == link
+    assert page.link_in("hot-spot.toml") == ""
+    assert page.is_whole(link)
+    for broken in (link[:-5], link.replace("#s=", "#s=_"), "#s=", "#s=\u00e9"):
+        assert not page.is_whole(broken), broken

@@ -160,9 +160,11 @@ def test_a_link_holds_the_state(opened: Callable[..., Opened], lab: LabServer) -
     page.page.locator("#next-seed").click()
     page.settle()
     page.page.locator("summary", has_text="Share").click()
+    page.page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
     page.page.get_by_role("button", name="Copy link").click()
     link = page.page.url
     assert "#s=" in link
+    assert page.value("window.copied") == link[link.index("#s=") :]  # neither host, port nor token
     other = opened(link)
     assert other.value("lab.text") == page.value("lab.text")
     assert (other.value("lab.seed"), other.value("lab.comparison.pinned.spec.seed")) == ("2", "1")
@@ -579,3 +581,34 @@ def test_the_pointer_shows_why_a_window_shrank(opened: Callable[..., Opened], la
     page.page.keyboard.press("Escape")
     assert page.value("[...document.querySelectorAll('.menu[open]')].length") == 0
     assert page.value("document.activeElement.textContent") == "Share"
+
+
+@pytest.mark.parametrize("width", [390, 1366, 1440, 1600])
+def test_no_tile_is_clipped_and_problems_stand_above_the_plots(
+    opened: Callable[..., Opened], lab: LabServer, width: int
+) -> None:
+    """At 1366 and 1440 pixels `dropped at the AP` was cut off; on narrow pages errors stood below all plots."""
+    page = opened(lab.url, width=width)
+    page.page.evaluate("document.querySelectorAll('#figures b')[4].textContent = '12,345 data, 123,456 ACK'")
+    tiles = page.value(
+        "[...document.querySelectorAll('#figures div')].map((one) => [one.scrollWidth, one.clientWidth, one.offsetTop])"
+    )
+    wide = [tile for at, tile in enumerate(tiles) if width > 600 or at != 4]
+    assert all(needed <= there for needed, there, _ in wide)
+    rows = [top for *_, top in tiles]
+    assert len({rows.count(top) for top in rows}) == 1
+    page.page.locator("#toml").fill(page.value("lab.text").replace('"10 ms"', "10"))
+    page.page.wait_for_timeout(300)
+    page.settle()
+    assert page.page.locator("#problems + #figures").count() == 1
+    assert (
+        0 <= page.value("document.getElementById('problems').getBoundingClientRect().top") < page.value("innerHeight")
+    )
+
+
+def test_a_quantity_has_one_name(opened: Callable[..., Opened], lab: LabServer) -> None:
+    """`collisions` was a part of the attempts in a tile, and a part of the time beside it."""
+    page = opened(lab.url)
+    texts = page.value("[...document.querySelectorAll('#figures span, #plots li')].map((one) => one.textContent)")
+    assert sum("collisions" in text for text in texts) == 1
+    assert "collided attempts" in texts

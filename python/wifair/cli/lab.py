@@ -16,7 +16,7 @@ from wifair.words import reason
 
 
 @click.command(name="lab")
-@click.argument("source", metavar="[SCENARIO]", required=False, type=click.Path(allow_dash=True))
+@click.argument("source", metavar="[SCENARIO|LINK]", required=False, type=click.Path(allow_dash=True))
 @click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
 @click.option("--lesson", metavar="NAME", help="Open a lesson of the page, as `uploads`.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
@@ -41,6 +41,7 @@ def lab_command(
     Examples:
       wifair lab
       wifair lab hot-spot.toml
+      wifair lab '#s=...'                        a link that Share has copied
       wifair lab hot-spot.toml --export site/
     """  # noqa: D301
     if changes and source is None:
@@ -51,8 +52,11 @@ def lab_command(
         raise click.UsageError("--force goes with --export")
     if lesson is not None and lesson not in page.lessons():
         raise click.UsageError(f"no lesson `{lesson}`: choose one of {', '.join(page.lessons())}")
+    link = page.link_in(source or "")
+    if link:
+        _check_link(link, alone=not changes and folder is None)
     start = page.Start(lesson=lesson)
-    if source is not None:
+    if source is not None and not link:
         start = page.Start.of(Scenario.from_file(source, overrides=changes))
     if folder is not None:
         if no_browser or port:
@@ -68,8 +72,16 @@ def lab_command(
     except OSError as error:
         fail(f"cannot listen at port {port}: {reason(error)}")
     with server:
-        click.echo(server.url)
+        click.echo(f"{server.url}{link}")
         click.echo("Ctrl-C ends it", err=True)
         if not no_browser:
-            webbrowser.open(server.url)
+            webbrowser.open(f"{server.url}{link}")
         threading.Event().wait()
+
+
+def _check_link(link: str, *, alone: bool) -> None:
+    """Leave with an error if a link cannot be opened."""
+    if not alone:
+        raise click.UsageError("a link holds the whole state: --set and --export are for scenarios")
+    if not page.is_whole(link):
+        fail("the link is damaged or incomplete: ask for it again")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -23,6 +25,8 @@ POLICY = (
     " img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'"
 )
 """What the page may load: only what is its own. The browser refuses requests to other hosts."""
+LONGEST_LINK = 4_100_000
+"""What a link may unpack to, as in lab/src/share.ts."""
 PLACE = '<script type="application/json" id="start"></script>'
 
 
@@ -41,6 +45,24 @@ class Start(NamedTuple):
         """Start with a scenario, with its overrides applied."""
         text = scenario.resolved if scenario.overrides else scenario.text
         return cls(text, scenario._source)
+
+
+def link_in(text: str) -> str:
+    """Get the fragment of a link to a state of the page, with or without an address before it; empty if it is none."""
+    _, mark, code = text.partition("#s=")
+    return f"#s={code}" if mark else ""
+
+
+def is_whole(link: str) -> bool:
+    """Whether the page can read a link."""
+    code = link.removeprefix("#s=")
+    try:
+        packed = base64.b64decode(code + "=" * (-len(code) % 4), altchars=b"-_", validate=True)
+        unpacker = zlib.decompressobj(wbits=-15)
+        text = unpacker.decompress(packed, LONGEST_LINK)
+        return unpacker.eof and isinstance(json.loads(text)["text"], str)
+    except (ValueError, KeyError, TypeError, zlib.error):
+        return False
 
 
 def read(name: str) -> bytes:
