@@ -5,8 +5,11 @@ The text about each item is the documentation of its module; names, sources and 
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
+import textwrap
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +94,60 @@ def lesson(number: int, about: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def key_pages() -> dict[str, str]:
+    """Write the reference of all keys: a page for each table of a scenario, and one that leads to them."""
+    first, *parts = re.split(r"^### `\[*([\w.-]+)\]*`\n", _core.reference(), flags=re.M)
+    tables = dict(zip(parts[::2], parts[1::2]))
+    note = "Generated from the code: `wifair schema KEY` prints one key, `wifair schema --markdown` all of them.\n"
+    index = first.replace("## Scenario files", f"# All keys of a scenario\n\n{note}").rstrip()
+    for name in tables:
+        index = index.replace(f"| `{name}` |", f"| [`{name}`]({name}.md) |")
+    pages = {"index.md": f"{index}\n"}
+    for name, body in tables.items():
+        pages[f"{name}.md"] = re.sub(r"^#(#+)", r"\1", f"### `[{name}]`\n\n{note}{body}".rstrip(), flags=re.M) + "\n"
+        pages[f"{name}.md"] = pages[f"{name}.md"].replace(f"## `[{name}]`", f"# `[{name}]`", 1)
+    return pages
+
+
+def python_pages() -> dict[str, str]:
+    """Write the Python reference: signatures and docstrings of all public names, a page for each module."""
+    pages = {}
+    for module in ("wifair", "wifair.metrics", "wifair.statistics", "wifair.sweeps"):
+        here = import_module(module)
+        names = [name for name in here.__all__ if callable(getattr(here, name))]
+        lines = [f"# `{module}`", "", "Generated from the docstrings.", "", _doc(here)]
+        for name in sorted(names, key=str.lower):
+            lines += ["", f"## `{name}`", "", _doc(getattr(here, name), name)]
+            lines += _methods(name, getattr(here, name))
+        pages[f"{module}.md"] = "\n".join(lines).rstrip() + "\n"
+    return pages
+
+
+def _methods(name: str, of: Any) -> list[str]:
+    """Write the public methods and properties that a class adds."""
+    if not isinstance(of, type) or not of.__module__.startswith("wifair"):
+        return []
+    lines = []
+    for method, value in vars(of).items():
+        found = getattr(value, "fget", None) or getattr(value, "func", None) or value
+        if not method.startswith("_") and found.__doc__ and callable(getattr(found, "__call__", None)):  # noqa: B004
+            lines += ["", f"### `{name}.{method}`", "", _doc(found, f"{name}.{method}")]
+    return lines
+
+
+def _doc(of: Any, name: str = "") -> str:
+    """Write a signature and a docstring as they are."""
+    text = inspect.getdoc(of) or ""
+    try:
+        plain = inspect.signature(of)
+        bare = [one.replace(annotation=one.empty) for one in plain.parameters.values()]
+        shown = f"{name}{plain.replace(parameters=bare, return_annotation=plain.empty)}"
+        head = f"{textwrap.fill(shown, 110, subsequent_indent='    ')}\n\n" if name else ""
+    except (TypeError, ValueError):
+        head = ""
+    return f"```text\n{head}{text}\n```"
+
+
 def _same(path: str, wanted: str) -> bool:
     """Whether two paths of keys end in the same two steps, because a queue is described only where it first occurs."""
     return path.split(".")[-2:] == wanted.split(".")[-2:]
@@ -101,6 +158,10 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     for name, of in PAGES.items():
         (OUT / f"{name}.md").write_text(page(*of), encoding="utf-8")
+    for folder, pages in (("keys", key_pages()), ("python", python_pages())):
+        (ROOT / "docs" / folder).mkdir(exist_ok=True)
+        for name, text in pages.items():
+            (ROOT / "docs" / folder / name).write_text(text, encoding="utf-8")
     if has_engine():
         export(ROOT / "docs" / "live", force=True)
     LESSONS.mkdir(exist_ok=True)

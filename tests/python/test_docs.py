@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -50,6 +51,19 @@ def test_each_picture_of_the_gallery_is_drawn_by_a_command_of_its_page() -> None
         assert by_folder.get(name, f" {name}") in commands, name
     kept = {f"figures/gallery/{path.name}" for path in (ROOT / "docs" / "figures" / "gallery").iterdir()}
     assert kept == set(pictures)
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    """With WIFAIR_BLESS=1 it is written again."""
+    generate = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+    for folder, pages in (("keys", generate["key_pages"]()), ("python", generate["python_pages"]())):
+        place = ROOT / "docs" / folder
+        if os.environ.get("WIFAIR_BLESS"):
+            for name, text in pages.items():
+                (place / name).write_text(text, encoding="utf-8")
+        assert {path.name for path in place.iterdir()} == set(pages)
+        for name, text in pages.items():
+            assert (place / name).read_text(encoding="utf-8") == text, f"{folder}/{name}: python docs/generate.py"
 
 
 GENERATED = {"scenario.md", *(f"reference/{name}.md" for name in ("congestion-controls", "queues", "schemes"))}

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import click
 
-from wifair import _core, memory
-from wifair.cli.common import WRONG, echo_json, fail
+from wifair import _core, keys, memory
+from wifair.cli.common import WRONG, echo_json, fail, refuse_unused
 from wifair.errors import ScenarioError
 from wifair.scenario import Scenario
 from wifair.words import suggestion
@@ -67,16 +67,26 @@ def check_command(file: str, changes: tuple[str, ...], resolved: bool, as_json: 
 
 
 @click.command(name="schema")
+@click.argument("key", required=False)
 @click.option("--markdown", is_flag=True, help="Print the reference of all keys in Markdown instead.")
-def schema_command(markdown: bool) -> None:
-    """Print the JSON Schema of scenario files, for completion in editors.
+def schema_command(key: str | None, markdown: bool) -> None:
+    """Print the JSON Schema of scenario files, for completion in editors; with KEY describe one key or table.
 
     \b
-    Example:
+    Examples:
+      wifair schema ap.queue
+      wifair schema wlan.cw_min
       wifair schema > wifair.schema.json
     A scenario that begins with `#:schema wifair.schema.json` is then completed and checked while you type.
     """  # noqa: D301
-    click.echo(_core.reference() if markdown else _core.schema())
+    if key is None:
+        click.echo(_core.reference() if markdown else _core.schema())
+        return
+    refuse_unused(["markdown"], "prints all keys: leave out KEY")
+    try:
+        click.echo(keys.described(key))
+    except LookupError as error:
+        fail(str(error.args[0]))
 
 
 def _complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:
