@@ -5,6 +5,30 @@ from __future__ import annotations
 import sys
 from typing import Any, Self
 
+from wifair.streams import printable, write_codes
+
+
+class _Terminal:
+    """Standard error, to which codes for the terminal may be written."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> None:
+        """Write a part of the bar; what it shows is printable."""
+        write_codes(text)
+
+    def flush(self) -> None:
+        """Show it now."""
+        sys.stderr.flush()
+
+    def isatty(self) -> bool:
+        """Whether it is a terminal."""
+        return sys.stderr.isatty()
+
+    def fileno(self) -> int:
+        """Get the number of the file."""
+        return sys.stderr.fileno()
+
 
 class ProgressBar:
     """A progress bar; nothing where it is not wanted, or where standard error is no terminal."""
@@ -15,7 +39,7 @@ class ProgressBar:
         if wanted and sys.stderr.isatty():
             from tqdm import tqdm  # noqa: PLC0415
 
-            self._bar = tqdm(total=total, file=sys.stderr, leave=False, **options)
+            self._bar = tqdm(total=total, file=_Terminal(), leave=False, **options)
 
     @classmethod
     def counting(cls, wanted: bool, total: float, unit: str, **options: Any) -> Self:
@@ -33,7 +57,7 @@ class ProgressBar:
         if self._bar is None:
             return
         if done > 0 and self._bar.desc != note:
-            self._bar.set_description_str(note)
+            self._bar.set_description_str(printable(note))
         self._bar.update(done - self._bar.n)
         if self._bar.desc:
             self._bar.refresh()  # the clock goes on, which tells that it is alive

@@ -10,6 +10,7 @@ from wifair.words import counted
 
 def aligned(rows: Sequence[Sequence[str]], left: Container[int] = ()) -> list[str]:
     """Set rows in columns: those numbered `left` to the left, the others to the right; empty columns are left out."""
+    rows = [[" ".join(cell.splitlines()) if "\n" in cell else cell for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows)]
     return [
         "  ".join(

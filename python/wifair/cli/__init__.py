@@ -6,6 +6,7 @@ Results go to stdout, everything else to stderr.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +14,7 @@ import click
 
 from wifair import __version__
 from wifair.cli.common import guarded, occupy_closed_streams, refuse_twice
+from wifair.streams import plain_streams
 from wifair.words import suggestion
 
 # Name, module and summary of each command: only the one that is called is imported.
@@ -69,7 +71,16 @@ class _Commands(click.Group):
 
     def main(self, *args: Any, **more: Any) -> Any:
         occupy_closed_streams()
-        return guarded(lambda: super(_Commands, self).main(*args, **more))  # help, too, can meet a full disk
+
+        def run() -> Any:
+            try:
+                return super(_Commands, self).main(*args, **more)
+            except SystemExit:
+                sys.stdout.flush()  # here a full disk is still an error
+                raise
+
+        with plain_streams():
+            return guarded(run)  # help, too, can meet a full disk
 
     def invoke(self, ctx: click.Context) -> object:
         return guarded(lambda: super(_Commands, self).invoke(ctx))

@@ -20,6 +20,7 @@ from wifair.figures.style import Look, check
 from wifair.files import json_text, refuse
 from wifair.output import Folder
 from wifair.seeds import read_seeds
+from wifair.streams import printable, write_codes, write_data
 from wifair.words import reason
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
@@ -40,9 +41,11 @@ def complain(message: str) -> None:
     text = message.rstrip("\n")
     if not text.startswith("error: "):
         text = f"error: {text}"
+    text = printable(text)
     if _coloured():
         text = text.replace("error:", click.style("error:", fg="red", bold=True))
-    click.echo(text, err=True, color=_coloured())
+    write_codes(text + "\n")
+    sys.stderr.flush()
 
 
 @contextmanager
@@ -284,7 +287,7 @@ def guarded(call: Callable[[], object]) -> object:
             fail(str(error))
         if error.filename is not None:  # such as a name that is too long
             fail(f"`{os.fsdecode(error.filename)}`: {reason(error)}")
-        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+        if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG):
             raise
         _forget_output()  # standard output is a file on a full disk
         fail(f"cannot write to standard output: {reason(error)}", FAILED)
@@ -357,13 +360,13 @@ class Seeds(click.ParamType[list[int]]):
 
 def echo_json(document: object) -> None:
     """Print JSON on stdout."""
-    click.echo(json_text(document))
+    write_data(json_text(document) + "\n")
 
 
 def echo_parts(parts: Iterable[str]) -> None:
     """Print a long text on stdout, part by part."""
     for part in parts:
-        click.echo(part, nl=False)
+        write_data(part)
 
 
 def _coloured() -> bool:

@@ -13,6 +13,7 @@ from wifair.comparing import compare, distinct
 from wifair.emulation.beside import carried_by_the_kernel
 from wifair.files import write_text
 from wifair.sources import is_scenario
+from wifair.streams import write_data
 
 EACH_FLOW = """Also compare flows of the same name: goodput, round-trip time, retransmissions and timeouts; for
 datagrams delay, jitter, loss and MOS. --all, --json and --csv include every figure of each flow."""
@@ -94,7 +95,7 @@ def compare_command(
         with trying("write", figure):
             comparison.save_figure(figure, **look)
     if as_json:
-        click.echo(comparison.to_json(), nl=False)
+        write_data(comparison.to_json())
     else:
         click.echo(comparison.text(everything=everything))
 

@@ -14,6 +14,7 @@ from wifair import _core, keys, memory
 from wifair.cli.common import WRONG, echo_json, fail, refuse_unused
 from wifair.errors import ScenarioError
 from wifair.scenario import Scenario
+from wifair.streams import write_data
 from wifair.words import suggestion
 
 WIDEST = 100
@@ -60,7 +61,7 @@ def check_command(file: str, changes: tuple[str, ...], resolved: bool, as_json: 
     if as_json:
         echo_json({"ok": True, "problems": [], "name": scenario.name, "hash": scenario.hash})
     elif resolved:
-        click.echo(scenario.resolved, nl=False)
+        write_data(scenario.resolved)
     else:
         click.echo(f"{file}: ok: {scenario.summary}")
         click.echo(f"a run takes {memory.estimate(scenario)}")

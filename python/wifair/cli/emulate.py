@@ -28,6 +28,7 @@ from wifair.emulation.namespaces import Namespaces, check_privileges, clean
 from wifair.emulation.report import text_of, warnings_of
 from wifair.output import write_table
 from wifair.scenario import Scenario
+from wifair.streams import write_data
 from wifair.taps import Pcap, plan_taps
 from wifair.words import counted
 
@@ -178,7 +179,7 @@ def _run(
 
 
 def _show(emulated: Emulated, *, as_json: bool, quiet: bool) -> None:
-    click.echo(emulated.to_json().rstrip("\n") if as_json else text_of(emulated))
+    write_data(emulated.to_json().rstrip("\n") + "\n") if as_json else click.echo(text_of(emulated))
     if not quiet:
         for warning in warnings_of(emulated):
             click.echo(f"warning: {warning}", err=True)

@@ -39,6 +39,7 @@ from wifair.measure.results import Measurement
 from wifair.measure.server import Server, Timing
 from wifair.measure.station import Station
 from wifair.measure.wire import NAME, PORT
+from wifair.streams import write_data
 from wifair.words import counted, reason
 
 SECRET = click.option(
@@ -324,13 +325,13 @@ def report_command(
             except (ImportError, ValueError) as error:
                 fail(f"cannot draw `{figure}`: {error}")
     shown = measurement if case is None else measurement.cases[case]
-    click.echo(shown.to_json().rstrip("\n") if as_json else repr(shown))
+    write_data(shown.to_json().rstrip("\n") + "\n") if as_json else click.echo(repr(shown))
 
 
 def _tables(folder: Path, as_json: bool) -> None:
     """Write and show what there is so far."""
     measurement = Measurement.from_folder(folder)
-    click.echo(measurement.to_json().rstrip("\n") if as_json else repr(measurement))
+    write_data(measurement.to_json().rstrip("\n") + "\n") if as_json else click.echo(repr(measurement))
     try:
         measurement.save(folder)
     except OSError as error:

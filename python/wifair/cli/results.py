@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import click
@@ -27,6 +27,7 @@ from wifair.files import replacing
 from wifair.output import need_pyarrow
 from wifair.report import figure_text
 from wifair.statistics import Interval
+from wifair.streams import write_data
 from wifair.sweeps.checksums import examine
 from wifair.sweeps.merging import merge
 from wifair.sweeps.query import (
@@ -182,7 +183,7 @@ def results_command(
             if verify:
                 _verify(store)
             elif scenario is not None:
-                click.echo(store.scenario_text(scenario), nl=False)
+                write_data(store.scenario_text(scenario))
             elif failed:
                 _failures(store, as_json)
             else:
@@ -350,7 +351,7 @@ def _write_csv(path: str, parts: Iterator[Columns]) -> None:
             out.write(text if number == 0 else text.partition("\n")[2])
 
     if path == "-":
-        write(sys.stdout)
+        write(SimpleNamespace(write=write_data))
         return
     with (
         trying("write", path),

@@ -165,8 +165,11 @@ class Store:
         """
         with self._change():
             for scenario, labels in points:
-                if "checksum" in labels:
-                    raise ValueError("label `checksum` is a column of the store: choose another name")
+                own = sorted(name for name in labels if name.lower() in schema.fixed_of("points"))
+                if own:
+                    raise ValueError(f"label `{own[0]}` is a column of the store: choose another name")
+                if any("\0" in name for name in labels):
+                    raise ValueError("the name of a label has a null character: choose another name")
                 text = json.dumps(dict(sorted(labels.items())), ensure_ascii=False)
                 known = self._db.execute(
                     "INSERT OR IGNORE INTO points (scenario, labels) VALUES (?, ?)", (scenario, text)

@@ -9,6 +9,7 @@ import time
 
 from wifair.report import figure_text
 from wifair.statistics import Interval
+from wifair.streams import write_codes
 from wifair.sweeps.store import Label
 from wifair.sweeps.summarising import SHOWN
 from wifair.sweeps.sweeping import Sweep
@@ -59,7 +60,7 @@ class Display:
     def close(self) -> None:
         """Remove it from the terminal."""
         if self._drawn:
-            sys.stderr.write(f"\x1b[{self._drawn}F\x1b[J")
+            write_codes(f"\x1b[{self._drawn}F\x1b[J")
             sys.stderr.flush()
             self._drawn = 0
 
