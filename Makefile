@@ -72,9 +72,10 @@ test-all: $(STAMPS)/tools ## the same with the slow tests
 fuzz: $(STAMPS)/build ## hostile input for every reader, a minute each; fuzz/README.md says more
 	$(BIN)/python fuzz/run.py
 
-licences: ## list what is compiled in, python/wifair/LICENCES.txt; and check it where cargo-deny is installed
+# ADVISORIES is a clone of https://github.com/rustsec/advisory-db; it is not fetched.
+licences: ## list what is compiled in, python/wifair/LICENCES.txt; check it where cargo-deny and npm are installed (ADVISORIES=path)
 	$(PYTHON) tests/licences.py
-	if command -v cargo-deny >/dev/null; then cargo deny check; fi
+	$(PYTHON) tests/advisories.py $(ADVISORIES)
 
 lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy, shape of the sources; warnings are errors
 	cargo fmt --all --check

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import os
 import stat
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -75,6 +77,44 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         sync(target.parent)
     finally:
         work.unlink(missing_ok=True)
+
+
+LARGEST_INPUT = 500_000_000
+"""The largest file of another program that is read, unpacked [B]."""
+
+
+def read_bounded(path: str | os.PathLike[str], most: int | None = None) -> bytes:
+    """Read a file of somebody else's, unpacked if it is gzip or bzip2.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is no regular file, is larger than `most` (`LARGEST_INPUT` by default), or is packed wrongly.
+    """
+    most = LARGEST_INPUT if most is None else most
+    about = Path(path).stat()
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError("it is no regular file")
+    if about.st_size > most:
+        raise ValueError(f"it has more than {most / 1e6:.0f} MB")
+    data = Path(path).read_bytes()
+    if data.startswith(b"\x1f\x8b"):
+        unpacker: Any = zlib.decompressobj(wbits=31)
+    elif data.startswith(b"BZh"):
+        unpacker = bz2.BZ2Decompressor()
+    else:
+        return data
+    try:
+        unpacked: bytes = unpacker.decompress(data, most + 1)
+    except (OSError, zlib.error) as error:
+        raise ValueError(str(error)) from None
+    if len(unpacked) > most:
+        raise ValueError(f"it has more than {most / 1e6:.0f} MB unpacked")
+    if not unpacker.eof:
+        raise ValueError("the packed file is cut off")
+    return unpacked
 
 
 @contextmanager

@@ -119,7 +119,8 @@ def test_a_slow_reader_gets_all_and_a_closed_pipe_ends_quietly(command: str, fol
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None
-        assert process.stderr.read() == b""
+        with process.stderr:
+            assert process.stderr.read() == b""
         assert process.wait(timeout=60) == 0
 
 

@@ -7,12 +7,9 @@ A file holds series: what the runners of a test measured (uploads, downloads, pi
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
 import math
 import os
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ import numpy as np
 
 from wifair.errors import ResultsError
 from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, complete, repetitions_of
+from wifair.files import read_bounded
 from wifair.words import counted
 
 VERSIONS = (1, 2, 3, 4)
@@ -74,17 +72,13 @@ def read_flent(*paths: str | os.PathLike[str], name: str | None = None) -> Impor
 
 def _document(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
     try:
-        raw = Path(path).read_bytes()
+        text = read_bounded(path).decode("utf-8")
+        document = json.loads(text)
     except OSError as error:
         raise ResultsError(f"cannot read `{path}`: {error.strerror}") from None
-    try:
-        if raw.startswith(b"\x1f\x8b"):
-            raw = gzip.decompress(raw)
-        elif raw.startswith(b"BZh"):
-            raw = bz2.decompress(raw)
-        text = raw.decode("utf-8")
-        document = json.loads(text)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
+    except RecursionError:
+        raise ResultsError(f"`{path}` is no data file of Flent: its lists nest too deeply") from None
+    except ValueError as error:
         raise ResultsError(f"`{path}` is no data file of Flent: {error}") from None
     if not isinstance(document, dict) or not {"metadata", "results", "x_values"} <= document.keys():
         raise ResultsError(f"`{path}` is no data file of Flent: it has no `metadata`, `results` and `x_values`")

@@ -19,6 +19,7 @@ import numpy as np
 
 from wifair.errors import ResultsError
 from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, complete, repetitions_of
+from wifair.files import read_bounded
 from wifair.words import counted, general
 
 
@@ -71,17 +72,23 @@ def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> Impo
 
 def _text(path: str | os.PathLike[str]) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8", errors="surrogateescape")
+        return read_bounded(path).decode("utf-8", "surrogateescape")
     except OSError as error:
         raise ResultsError(f"cannot read `{path}`: {error.strerror}") from None
+    except ValueError as error:
+        raise ResultsError(f"cannot read `{path}`: {error}") from None
 
 
 def _values(text: str) -> Iterator[Any]:
     """List the JSON values of a text: one, one for each test of a server, or one for each event of a stream."""
-    at, decoder = 0, json.JSONDecoder()
-    while not at or at < len(text.rstrip()):
-        at += len(text[at:]) - len(text[at:].lstrip())
-        value, at = decoder.raw_decode(text, at)
+    at, decoder, end = 0, json.JSONDecoder(), len(text.rstrip())
+    while not at or at < end:
+        while at < end and text[at].isspace():
+            at += 1
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except RecursionError:
+            raise ValueError("its lists nest too deeply") from None
         yield value
 
 
