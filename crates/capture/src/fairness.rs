@@ -203,10 +203,10 @@ impl Analysis {
                 bytes_in_bins.resize(length.max(bytes_in_bins.len()), 0);
                 let bins = (side.bins.first, side.bins.first + bytes_in_bins.len() - 1);
                 let stall = longest_run(&bytes_in_bins) as f64 * bin_s;
+                let over = side.clear_since.map_or(side.last_data, |since| since.max(side.last_data));
                 // All data left before the first ACK, once, and a FIN came: a flow that wanted more would have gone on.
                 let at_once = side.initial_bytes == side.unique_bytes && side.again_packets == 0;
-                let finished =
-                    side.fins > 0 && side.scoreboard.outstanding() == 0 && (at_once || side.last_data < others_go_on);
+                let finished = side.fins > 0 && side.scoreboard.outstanding() == 0 && (at_once || over < others_go_on);
                 let role = roles[number][at];
                 let active = until.saturating_sub(connection.wanted_since(at));
                 let reader = &connection.sides[1 - at];

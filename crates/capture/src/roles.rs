@@ -17,9 +17,10 @@ use crate::tcp::side::Side;
 pub enum FlowRole {
     /// It had more to send than it could, at least for some time.
     Data,
-    /// It had not, but the other direction, which it began to talk to.
+    /// It had not, but the other direction; it comes from the client, which opened the connection or, if that is not in
+    /// the capture, sent data first.
     Request,
-    /// It had not, but the other direction, which began to talk to it.
+    /// The same from the server.
     Reply,
     /// Neither direction had. The connection was silent while another one between the same hosts carried data, and
     /// talked before it and, if that one ended, after it.
@@ -54,7 +55,7 @@ impl Analysis {
         }
         let role = |connection: &CapturedConnection| {
             let held = [0, 1].map(|side| is_held(&connection.sides[side]));
-            let first = usize::from(connection.sides[1].speaks_before(&connection.sides[0]));
+            let first = connection.client();
             match held {
                 [true, true] => [FlowRole::Data; 2],
                 [false, false] => {
@@ -101,11 +102,12 @@ fn controls(connection: &CapturedConnection, data: &CapturedConnection, end: u64
     let goes_on = until.saturating_add(NEAR_THE_END) >= end;
     let begins = connection.first <= data.first && talks().any(|side| side.first_data <= from);
     let ends = talks().any(|side| side.last_data >= until) || goes_on;
-    // Bins that lie within the time of the data, without its first and last one.
+    // Bins that lie within the time of the data, without its first and last tenth, and one bin at least.
     let inner = data.sides.iter().filter(|side| is_held(side)).map(|side| &side.bins);
-    let (first, last) = inner.fold((usize::MAX, 0), |(first, last), bins| {
-        (first.min(bins.first + 1), last.max(bins.first + bins.bytes.len().saturating_sub(1)))
-    });
-    let is_silent = talks().all(|side| (first..last).all(|bin| side.bins.at(bin) == 0));
+    let (first, last) = inner
+        .fold((usize::MAX, 0), |(first, last), bins| (first.min(bins.first), last.max(bins.first + bins.bytes.len())));
+    let edge = 1 + last.saturating_sub(first) / 10;
+    let mut silent = first.saturating_add(edge)..last.saturating_sub(edge);
+    let is_silent = silent.all(|bin| talks().all(|side| side.bins.at(bin) == 0));
     begins && ends && is_silent
 }

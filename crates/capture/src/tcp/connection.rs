@@ -308,7 +308,8 @@ impl CapturedConnection {
         // A repeat of the last byte asks whether the other end is alive, or its window still zero. Linux and macOS send
         // that sequence number without a byte, Windows and others with one, whatever it was.
         let plain = !syn && !fin && !reset && acks;
-        let repeats_last = plain && payload <= 1 && start + 1 == me.next_to_send(other.ack_sent);
+        let repeats_last = plain && me.fins == 0 && payload <= 1 && start + 1 == me.next_to_send(other.ack_sent);
+        let has_arrived = other.ack_sent.is_some_and(|acked| acked >= end);
         // The first segment of an old connection may be one, too: other single bytes are pushed.
         let asks_first = plain && payload == 1 && unheard && !closed && !segment.has(flag::PSH);
         let mut keeps_alive = asks_first;
@@ -331,7 +332,7 @@ impl CapturedConnection {
                 me.out_of_order += u64::from(added.out_of_order);
             }
             again -= i64::from(syn && me.syns > 1) + i64::from(fin && me.fins > 1);
-            if !closed && again < i64::from(payload) {
+            if !closed && again < i64::from(payload) && !(repeats_last && has_arrived) {
                 unique = (i64::from(payload) - again.max(0)).cast_unsigned();
                 me.unique_bytes += unique;
             }
@@ -339,7 +340,7 @@ impl CapturedConnection {
         if repeats_last {
             if closed {
                 me.window_probes += 1;
-            } else if payload == 0 || verdict.again > 0 {
+            } else if payload == 0 || verdict.again > 0 || has_arrived {
                 me.keep_alives += 1;
                 keeps_alive = true;
                 me.keep_alives_again += u64::from(verdict.again > 0);
@@ -408,6 +409,7 @@ impl CapturedConnection {
             me.short = full.is_none_or(|full| !payload.is_multiple_of(full));
             if end == me.scoreboard.sent {
                 me.ends_short = me.short;
+                me.ends_pushed = segment.has(flag::PSH);
             }
             me.clear_since = None;
         }
@@ -493,6 +495,14 @@ impl CapturedConnection {
         verdict
     }
 
+    /// The side of the client: the one that sent the SYN, or else sent data first.
+    pub(crate) fn client(&self) -> usize {
+        if self.handshake.syn.is_some() || self.handshake.answer.is_some() {
+            return self.handshake.client;
+        }
+        usize::from(self.sides[1].speaks_before(&self.sides[0]))
+    }
+
     /// The time of the first data of `side`, or of the first packet if a SYN had to be repeated.
     pub(crate) fn wanted_since(&self, side: usize) -> u64 {
         let first = self.sides[side].first_data;
@@ -549,7 +559,12 @@ impl HandshakeTimes {
     fn note(&mut self, side: usize, segment: &Segment<'_>, nanos: u64, again: bool) {
         match (segment.has(flag::SYN), segment.has(flag::ACK)) {
             (true, false) => (self.syn, self.client) = (Some(nanos), side),
-            (true, true) => self.answer = Some(nanos),
+            (true, true) => {
+                self.answer = Some(nanos);
+                if self.syn.is_none() {
+                    self.client = 1 - side;
+                }
+            }
             (false, true) if self.answer.is_some() && side == self.client => self.done = Some(nanos),
             _ => {}
         }

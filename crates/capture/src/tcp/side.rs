@@ -277,6 +277,8 @@ pub(crate) struct Side {
     pub(crate) short: bool,
     /// Whether the data sent ends with less than a full segment, which is probably the end of an application write.
     pub(crate) ends_short: bool,
+    /// Whether it ends with PSH, which says that nothing was left in the sender's buffer.
+    pub(crate) ends_pushed: bool,
     /// When the other end's last ACK came.
     pub(crate) acked_at: Option<u64>,
     /// When a FIN or RST ended this direction.
@@ -479,8 +481,11 @@ impl Side {
             &mut self.limits.application
         } else if answers || (!clear && self.scoreboard.recovering()) || wait.cast_signed() as f64 <= slack {
             &mut self.limits.congestion
-        } else if near || self.ends_short {
+        } else if self.ends_short || near && (clear || self.ends_pushed) {
             &mut self.limits.application
+        } else if near {
+            // A full segment that is not pushed has more behind it: a sender that spaces its segments (pacing).
+            &mut self.limits.congestion
         } else {
             // Far from the sender, segments or ACKs may have been lost where the capture does not see it.
             &mut self.limits.unknown

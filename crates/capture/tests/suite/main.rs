@@ -14,3 +14,4 @@ mod radio;
 mod reference;
 mod robust;
 mod starvation;
+mod verdicts;
