@@ -566,7 +566,7 @@ def test_sessions_away_from_the_sender_come_with_a_warning() -> None:
 def test_packets_left_out_are_counted_in_words() -> None:
     shown = capture_report._left_out
     assert shown(1, "frames without an IP packet") == "1 frame without an IP packet"
-    assert shown(1, "later fragments of IP packets") == "1 later fragment of IP packets"
+    assert shown(1, "fragments of incomplete IP packets") == "1 fragment of incomplete IP packets"
     assert shown(2, "encrypted 802.11 frames") == "2 encrypted 802.11 frames"
     assert shown(1, "IGMP") == "1 packet of IGMP"
 

@@ -8,6 +8,7 @@ use crate::air::{AirStation, AirStatistics, Levels};
 use crate::datagrams::Datagrams;
 use crate::duplicates::{CapturedTwice, Copies, RetryFilter};
 use crate::error::{Damage, Error};
+use crate::fragments::{Fragments, WholePacket};
 use crate::link::radiotap::RadioInfo;
 use crate::link::wifi::WifiFrame;
 use crate::link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
@@ -114,8 +115,10 @@ pub struct Counts {
     pub echoes: u64,
     /// IP packets of other protocols.
     pub other_ip: u64,
-    /// Fragments of IP packets other than the first.
+    /// Fragments of IP packets that stayed incomplete.
     pub fragments: u64,
+    /// IP packets put together from fragments.
+    pub reassembled: u64,
     /// Frames without an IP packet.
     pub not_ip: u64,
     /// Packets too short to analyse as captured.
@@ -162,6 +165,7 @@ pub struct Analyzer {
     captured_twice: CapturedTwice,
     air: AirStatistics,
     datagrams: Datagrams,
+    fragments: Fragments,
     pub(crate) rows: Option<Rows>,
 }
 
@@ -333,6 +337,11 @@ impl Analyzer {
 
     /// Ends the analysis.
     pub fn finish(mut self, interfaces: Vec<Interface>, damage: Option<Damage>) -> Analysis {
+        for packet in self.fragments.finish() {
+            let mut taker = Taker { analyzer: &mut self, nanos: 0, interface: 0, link: LinkType::RawIp };
+            taker.whole(&packet, None);
+        }
+        (self.counts.fragments, self.counts.reassembled) = (self.fragments.left_out, self.fragments.whole);
         self.keep(self.settings.most_connections.max(1), &[]);
         let span = self.first.map(|first| (first, self.last));
         let window = span.map_or((0, 0), |span| self.settings.filter.window(span));
@@ -393,17 +402,43 @@ impl<'a> Sink<'a> for Taker<'_> {
     #[inline]
     fn datagram(&mut self, datagram: &Datagram<'a>) {
         let way = self.way(datagram);
+        match parse(datagram) {
+            Payload::Fragment(part) => {
+                let at = (self.nanos, self.interface, datagram.place);
+                for packet in self.analyzer.fragments.take(&part, at) {
+                    self.whole(&packet, way);
+                }
+            }
+            payload => self.payload(&payload, datagram.place, way),
+        }
+    }
+}
+
+impl Taker<'_> {
+    /// Analyses a packet that was put together from fragments.
+    #[cold]
+    fn whole(&mut self, packet: &WholePacket, way: Option<StationDirection>) {
+        let datagram = Datagram { bytes: &packet.bytes, original: packet.length, place: packet.place };
+        let mut payload = parse(&datagram);
+        if let Payload::Tcp(segment) = &mut payload {
+            segment.missing = packet.length - packet.captured;
+        }
+        (self.nanos, self.interface) = (packet.nanos, packet.interface);
+        self.payload(&payload, packet.place, way);
+    }
+
+    #[inline]
+    fn payload(&mut self, payload: &Payload<'_>, place: u32, way: Option<StationDirection>) {
         let analyzer = &mut *self.analyzer;
-        let payload = parse(datagram);
-        if !analyzer.settings.filter.admits(&payload) {
+        if !analyzer.settings.filter.admits(payload) {
             analyzer.counts.filtered += 1;
             return;
         }
-        match &payload {
+        match payload {
             Payload::Tcp(segment) => {
                 if self.link.repeats()
                     && !analyzer.settings.keep_copies
-                    && analyzer.copies.is_copy(segment, self.nanos, datagram.place)
+                    && analyzer.copies.is_copy(segment, self.nanos, place)
                 {
                     return;
                 }
@@ -422,7 +457,8 @@ impl<'a> Sink<'a> for Taker<'_> {
                 analyzer.counts.other_ip += 1;
                 *analyzer.datagrams.protocols.entry(*protocol).or_default() += 1;
             }
-            Payload::Fragment => analyzer.counts.fragments += 1,
+            // A packet put together is not in fragments, unless there are fragments in it again.
+            Payload::Fragment(_) => analyzer.counts.malformed += 1,
             Payload::Short => analyzer.counts.short += 1,
             Payload::Malformed => analyzer.counts.malformed += 1,
         }

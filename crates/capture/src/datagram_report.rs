@@ -37,7 +37,7 @@ impl Analysis {
             }
             let counts = &self.counts;
             for (name, packets) in [
-                ("later fragments of IP packets", counts.fragments),
+                ("fragments of incomplete IP packets", counts.fragments),
                 ("frames without an IP packet", counts.not_ip),
                 ("encrypted 802.11 frames", counts.protected),
                 ("802.11 frames with a wrong check sequence", counts.bad_fcs),

@@ -153,6 +153,7 @@ impl Analysis {
             ("echoes", counts.echoes),
             ("other_ip", counts.other_ip),
             ("fragments", counts.fragments),
+            ("reassembled", counts.reassembled),
             ("not_ip", counts.not_ip),
             ("short", counts.short),
             ("malformed", counts.malformed),

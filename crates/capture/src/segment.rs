@@ -1,7 +1,8 @@
 //! IP packets and the TCP segments in them.
 //!
 //! IPv4 (RFC 791), IPv6 with extension headers (RFC 8200, section 4), TCP (RFC 9293, section 3.1) and its options:
-//! maximum segment size, window scale and timestamps (RFC 7323), SACK (RFC 2018).
+//! maximum segment size, window scale and timestamps (RFC 7323), SACK (RFC 2018). IP packets inside IP packets (RFC
+//! 2003, RFC 4213) are read, up to four of them.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -233,6 +234,31 @@ impl TcpOptions {
     }
 }
 
+/// A fragment of an IP packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentPart<'a> {
+    /// Sender.
+    pub source: Address,
+    /// Receiver.
+    pub destination: Address,
+    /// Identification of the packet.
+    pub id: u32,
+    /// Protocol of the packet's contents.
+    pub protocol: u8,
+    /// Whether it is an IPv6 packet.
+    pub is_v6: bool,
+    /// Place of its contents in those of the packet, in bytes.
+    pub offset: u32,
+    /// Whether it is not the last.
+    pub more: bool,
+    /// Length of its contents by its header, in bytes.
+    pub length: u32,
+    /// What stands before its contents.
+    pub header: &'a [u8],
+    /// The captured part of its contents.
+    pub bytes: &'a [u8],
+}
+
 /// The payload of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload<'a> {
@@ -244,8 +270,8 @@ pub enum Payload<'a> {
     Echo(EchoMessage),
     /// Another protocol, by its number.
     Other(u8),
-    /// A fragment other than the first, without TCP header.
-    Fragment,
+    /// A fragment of a packet.
+    Fragment(FragmentPart<'a>),
     /// Not enough was captured to tell.
     Short,
     /// The lengths in the headers contradict each other.
@@ -257,13 +283,24 @@ const ICMP_V6: u8 = 58;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
+/// IPv4 and IPv6 in IP, and how many packets may be inside each other.
+const IP_IN_IP: u8 = 4;
+const IPV6_IN_IP: u8 = 41;
+const MOST_INSIDE: u8 = 4;
+
 /// Parses the headers of an IP packet.
 #[inline]
 pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
+    parse_inside(datagram, 0)
+}
+
+/// Parses a packet that is inside `depth` others.
+#[inline]
+fn parse_inside<'a>(datagram: &Datagram<'a>, depth: u8) -> Payload<'a> {
     let bytes = datagram.bytes;
     let Some(head) = bytes.first_chunk::<20>() else { return Payload::Short };
     if head[0] >> 4 == 6 {
-        return parse_v6(datagram);
+        return parse_v6(datagram, depth);
     }
     let header = usize::from(head[0] & 0x0f) * 4;
     if head[0] >> 4 != 4 || header < 20 {
@@ -274,9 +311,9 @@ pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
         // A packet awaiting segmentation by the network card (TSO) has no length yet.
         length = datagram.original;
     }
-    let fragment = u16::from_be_bytes([head[6], head[7]]) & 0x1fff;
+    let fragment = u16::from_be_bytes([head[6], head[7]]) & 0x3fff;
     if fragment != 0 {
-        return Payload::Fragment;
+        return fragment_v4(head, fragment, length, bytes, header);
     }
     let ip = IpFields {
         source: address_v4(head, 12),
@@ -286,7 +323,26 @@ pub fn parse<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
         marked: head[1] & 3 == 3,
         length,
     };
-    above(head[9], &ip, bytes, header)
+    above(head[9], &ip, bytes, header, (datagram, depth))
+}
+
+/// `fragment` is the offset in units of eight bytes, below the flag that more follow.
+#[cold]
+fn fragment_v4<'a>(head: &[u8; 20], fragment: u16, length: u32, bytes: &'a [u8], header: usize) -> Payload<'a> {
+    let Some(length) = length.checked_sub(header as u32) else { return Payload::Malformed };
+    let Some((own, held)) = bytes.split_at_checked(header) else { return Payload::Short };
+    Payload::Fragment(FragmentPart {
+        source: address_v4(head, 12),
+        destination: address_v4(head, 16),
+        id: u16::from_be_bytes([head[4], head[5]]).into(),
+        protocol: head[9],
+        is_v6: false,
+        offset: u32::from(fragment & 0x1fff) * 8,
+        more: fragment & 0x2000 != 0,
+        length,
+        header: own,
+        bytes: held,
+    })
 }
 
 /// Source and destination of an IP packet.
@@ -318,7 +374,7 @@ struct IpFields {
     length: u32,
 }
 
-fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
+fn parse_v6<'a>(datagram: &Datagram<'a>, depth: u8) -> Payload<'a> {
     let bytes = datagram.bytes;
     let Some(head) = bytes.first_chunk::<40>() else { return Payload::Short };
     let mut length = 40 + u32::from(u16::from_be_bytes([head[4], head[5]]));
@@ -336,8 +392,24 @@ fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
                 [_, words, ..] => 8 + usize::from(*words) * 8,
                 _ => return Payload::Short,
             },
-            44 => match rest {
-                [_, _, high, low, ..] if u16::from_be_bytes([*high, *low]) >> 3 != 0 => return Payload::Fragment,
+            44 => match *rest {
+                // The offset stands above two reserved bits and the flag that more follow.
+                [next, _, high, low, a, b, c, d, ref held @ ..] if (high, low & 0xf9) != (0, 0) => {
+                    let place = u32::from(u16::from_be_bytes([high, low]));
+                    let Some(length) = length.checked_sub(at as u32 + 8) else { return Payload::Malformed };
+                    return Payload::Fragment(FragmentPart {
+                        source: address_v6(head, 8),
+                        destination: address_v6(head, 24),
+                        id: u32::from_be_bytes([a, b, c, d]),
+                        protocol: next,
+                        is_v6: true,
+                        offset: place & 0xfff8,
+                        more: place & 1 != 0,
+                        length,
+                        header: &bytes[..at + 8],
+                        bytes: held,
+                    });
+                }
                 [_, _, _, _, ..] => 8,
                 _ => return Payload::Short,
             },
@@ -360,12 +432,12 @@ fn parse_v6<'a>(datagram: &Datagram<'a>) -> Payload<'a> {
         marked,
         length,
     };
-    above(next, &ip, bytes, at)
+    above(next, &ip, bytes, at, (datagram, depth))
 }
 
-/// Parses the header that follows an IP header of `header` bytes.
+/// Parses the header that follows an IP header of `header` bytes. `outer` is the datagram, and how many it is in.
 #[inline]
-fn above<'a>(protocol: u8, ip: &IpFields, bytes: &'a [u8], header: usize) -> Payload<'a> {
+fn above<'a>(protocol: u8, ip: &IpFields, bytes: &'a [u8], header: usize, outer: (&Datagram<'a>, u8)) -> Payload<'a> {
     let Some(rest) = bytes.get(header..) else { return Payload::Short };
     match protocol {
         TCP => {
@@ -419,6 +491,12 @@ fn above<'a>(protocol: u8, ip: &IpFields, bytes: &'a [u8], header: usize) -> Pay
             }
             _ => Payload::Other(protocol),
         },
+        IP_IN_IP | IPV6_IN_IP if outer.1 < MOST_INSIDE => {
+            let Some(length) = ip.length.checked_sub(header as u32) else { return Payload::Malformed };
+            let inner = &rest[..rest.len().min(length as usize)];
+            let place = outer.0.place;
+            parse_inside(&Datagram { bytes: inner, original: length, place }, outer.1 + 1)
+        }
         _ => Payload::Other(protocol),
     }
 }

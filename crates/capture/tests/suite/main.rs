@@ -6,6 +6,7 @@ mod captured_air_times;
 mod common;
 mod corpus;
 mod files;
+mod fragments;
 mod frames;
 mod graphs;
 mod measures;
