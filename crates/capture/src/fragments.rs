@@ -2,8 +2,8 @@
 //!
 //! The analysis needs the length of a packet and its first bytes, so that is all that is kept of each. A packet is
 //! complete, and is analysed, when its last missing fragment passes. One that stays incomplete never reached TCP, and
-//! is left out; but some captures have only first fragments, because a filter on ports cannot see the others: there each
-//! first fragment is analysed as it is.
+//! is left out; but some captures have only first fragments, because a filter on ports cannot see the others:
+//! there each first fragment is analysed as it is.
 
 use std::collections::BTreeMap;
 

@@ -99,8 +99,8 @@ fn a_short_snap_length_changes_only_what_is_missing() {
     assert_eq!(field(&short, "truncated_data", 0), Field::Whole(41 * (1_000 - 34)));
 }
 
-/// Hop-by-hop, routing, a fragment header of a whole packet (RFC 6946), destination options and authentication headers are skipped (RFC 8200, section
-/// 4.1).
+/// Hop-by-hop, routing, a fragment header of a whole packet (RFC 6946), destination options and authentication headers
+/// are skipped (RFC 8200, section 4.1).
 #[test]
 fn ipv6_extension_headers_are_skipped() {
     let [client, server] = ends(true);
