@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use wifair_phy::PpduFormat;
 
+use crate::link::beacon::Beacon;
 use crate::link::mode::ModeParameters;
 use crate::link::radiotap::{RadioInfo, RadioRate};
 use crate::link::wifi::{Mac, WifiFrame, WifiFrameKind, air_time_us};
@@ -82,8 +83,23 @@ pub struct AirStation {
     pub rates: Vec<(u32, u64)>,
     /// Frames by transmit mode, from 802.11n on, in the order of the modes.
     pub modes: Vec<(ModeParameters, u64)>,
+    /// Data frames between it and its access point, both ways, by rate in kb/s, and by mode.
+    pub link: LinkModes,
+    /// RTS frames sent.
+    pub rts: u64,
+    /// What it announces, if it is an access point.
+    pub beacon: Option<Beacon>,
     /// The station that it addressed last.
     peer: Option<Mac>,
+}
+
+/// Data frames between a station and an access point.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkModes {
+    /// Frames by rate, in kb/s, ascending.
+    pub rates: Vec<(u32, u64)>,
+    /// Frames by transmit mode, from 802.11n on.
+    pub modes: Vec<(ModeParameters, u64)>,
 }
 
 /// Statistics by station.
@@ -96,6 +112,10 @@ pub(crate) struct AirStatistics {
     pub(crate) unattributed: u64,
     /// A-MPDUs by sender and receiver, and how many of them had no answer.
     aggregates: Registry<(Mac, Mac), AggregateCount>,
+    /// Modes of data frames from and to stations, heard or not.
+    links: Registry<Mac, LinkModes>,
+    /// Frames by frequency in MHz, ascending.
+    pub(crate) frequencies: Vec<(u16, u64)>,
     /// Air time in us of exchanges that others begin with a station, heard or not.
     air_times_to: Registry<Mac, f64>,
     /// What is going on where, by interface and frequency: a file may have the frames of several radios.
@@ -251,6 +271,21 @@ impl AirStatistics {
             mpdus,
             last: (frame.sequence, frame.tid),
         });
+        if let Some(frequency) = radio.frequency {
+            count(&mut self.frequencies, frequency);
+        }
+        if let (true, false, Some(rate), Some(transmitter)) =
+            (is_data, frame.receiver.is_group(), radio.rate, frame.transmitter)
+            && frame.to_ds != frame.from_ds
+        {
+            let station = if frame.from_ds { frame.receiver } else { transmitter };
+            if let Some(link) = self.links.entry(station, LinkModes::default) {
+                match ModeParameters::of(rate) {
+                    Some(mode) => count(&mut link.modes, mode),
+                    None => count(&mut link.rates, ((rate.data_rate().as_bps() + 500) / 1_000) as u32),
+                }
+            }
+        }
         self.note_answer(channel, frame, number.is_some(), mpdus);
         let Some(station) = sender.and_then(|sender| self.station(sender)) else {
             self.unattributed += 1;
@@ -267,6 +302,10 @@ impl AirStatistics {
         }
         station.data_frames += u64::from(is_data);
         station.access_point |= is_data && frame.from_ds && !frame.to_ds;
+        station.rts += u64::from(frame.kind == WifiFrameKind::Rts);
+        if frame.announces && station.beacon.is_none() {
+            station.beacon = Beacon::parse(frame.body);
+        }
         station.block_acks += u64::from(frame.kind == WifiFrameKind::BlockAck);
         if is_data && number.is_some() {
             station.aggregates += u64::from(mpdus == 1);
@@ -314,6 +353,7 @@ impl AirStatistics {
         }
         let mut stations = std::mem::take(&mut self.stations).entries;
         for station in &mut stations {
+            station.link = self.links.get(&station.address).cloned().unwrap_or_default();
             station.air_time_to_us = self.air_times_to.get(&station.address).copied().unwrap_or(0.0);
         }
         stations

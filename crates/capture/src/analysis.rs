@@ -10,7 +10,7 @@ use crate::duplicates::{CapturedTwice, Copies, RetryFilter};
 use crate::error::{Damage, Error};
 use crate::fragments::{Fragments, WholePacket};
 use crate::link::radiotap::RadioInfo;
-use crate::link::wifi::WifiFrame;
+use crate::link::wifi::{Mac, WifiFrame};
 use crate::link::{Datagram, DecodeOutcome, LinkType, Sink, decode};
 use crate::reader::{CaptureReader, Interface, Record};
 use crate::rows::{Rows, SegmentPlace};
@@ -216,6 +216,8 @@ pub struct Analysis {
     pub(crate) settings: AnalysisOptions,
     pub(crate) air_frames: u64,
     pub(crate) air_unattributed: u64,
+    /// 802.11 frames by frequency in MHz, ascending.
+    pub frequencies: Vec<(u16, u64)>,
 }
 
 impl Analyzer {
@@ -250,7 +252,8 @@ impl Analyzer {
             self.counts.captured_twice += 1;
             return;
         }
-        let mut taker = Taker { analyzer: self, nanos: record.nanos, interface: record.interface, link: record.link };
+        let (nanos, interface, link) = (record.nanos, record.interface, record.link);
+        let mut taker = Taker { analyzer: self, nanos, interface, link, station: None };
         let outcome = decode(record.link, record.data, record.original, &mut taker);
         match outcome {
             DecodeOutcome::Ip => {}
@@ -264,7 +267,13 @@ impl Analyzer {
     }
 
     #[inline]
-    fn segment(&mut self, segment: &Segment<'_>, nanos: u64, interface: u32, way: Option<StationDirection>) {
+    fn segment(
+        &mut self,
+        segment: &Segment<'_>,
+        nanos: u64,
+        interface: u32,
+        (way, station): (Option<StationDirection>, Option<Mac>),
+    ) {
         // Most segments belong to the same connection as the one before.
         let recent =
             self.recent.and_then(|at| self.connections[at as usize].side_of(segment, interface).map(|s| (at, s)));
@@ -289,6 +298,7 @@ impl Analyzer {
         let connection = &mut self.connections[at as usize];
         if way.is_some() {
             connection.sides[side].way = way;
+            connection.station = connection.station.or(station);
         }
         let context = Context { pause: self.settings.pause.as_nanos(), bin: self.bins.bin };
         let verdict = connection.take(side, segment, nanos, context);
@@ -338,7 +348,7 @@ impl Analyzer {
     /// Ends the analysis.
     pub fn finish(mut self, interfaces: Vec<Interface>, damage: Option<Damage>) -> Analysis {
         for packet in self.fragments.finish() {
-            let mut taker = Taker { analyzer: &mut self, nanos: 0, interface: 0, link: LinkType::RawIp };
+            let mut taker = Taker { analyzer: &mut self, nanos: 0, interface: 0, link: LinkType::RawIp, station: None };
             taker.whole(&packet, None);
         }
         (self.counts.fragments, self.counts.reassembled) = (self.fragments.left_out, self.fragments.whole);
@@ -369,6 +379,7 @@ impl Analyzer {
             settings: self.settings,
             air_frames: self.air.frames,
             air_unattributed: self.air.unattributed,
+            frequencies: std::mem::take(&mut self.air.frequencies),
         }
     }
 }
@@ -379,6 +390,8 @@ struct Taker<'b> {
     nanos: u64,
     interface: u32,
     link: LinkType,
+    /// The station of the frame: its transmitter, or its receiver if an access point sent it.
+    station: Option<Mac>,
 }
 
 impl Taker<'_> {
@@ -395,6 +408,7 @@ impl Taker<'_> {
 
 impl<'a> Sink<'a> for Taker<'_> {
     fn frame(&mut self, frame: &WifiFrame<'a>, radio: &RadioInfo) -> bool {
+        self.station = if frame.from_ds { Some(frame.receiver) } else { frame.transmitter };
         self.analyzer.air.note(frame, radio, self.interface, self.nanos);
         self.analyzer.settings.keep_copies || !self.analyzer.retries.is_copy(frame)
     }
@@ -442,7 +456,8 @@ impl Taker<'_> {
                 {
                     return;
                 }
-                analyzer.segment(segment, self.nanos, self.interface, way);
+                let station = self.station.filter(|_| way.is_some());
+                analyzer.segment(segment, self.nanos, self.interface, (way, station));
             }
             Payload::Udp(source, destination, payload, bytes) => {
                 analyzer.counts.udp += 1;

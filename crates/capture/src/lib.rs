@@ -33,7 +33,7 @@ mod tcp;
 mod write;
 mod xplot;
 
-pub use air::{AirStation, Levels};
+pub use air::{AirStation, Levels, LinkModes};
 pub use analysis::{
     Analysis, AnalysisOptions, Analyzer, Counts, Filter, MOST_BINS, Others, USUAL_CONNECTIONS, analyze,
 };

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::json::JsonWriter;
+use crate::link::beacon::Beacon;
+use crate::link::mode::ModeParameters;
 use crate::tcp::connection::CapturedConnection;
 use crate::tcp::history::{elapsed_us, seconds};
 use crate::tcp::side::Side;
@@ -188,6 +190,11 @@ impl Analysis {
         json.put("protected", self.counts.protected);
         json.put("retry_copies_dropped", self.counts.retry_copies);
         json.put("captured_twice_dropped", self.counts.captured_twice);
+        json.object("frames_by_mhz", |json| {
+            for (mhz, frames) in &self.frequencies {
+                json.put(&mhz.to_string(), *frames);
+            }
+        });
         json.put("noise_mean_dbm", self.noise.mean());
         let total: f64 = self.stations.iter().map(|station| station.air_time_us).sum();
         json.objects("stations", &self.stations, |json, station| {
@@ -211,23 +218,16 @@ impl Analysis {
             json.put("aggregates_unanswered", station.aggregates_unanswered);
             json.put("aggregates_to_unheard", station.aggregates_to_unheard);
             json.put("block_acks", station.block_acks);
+            json.put("rts", station.rts);
             let signal = &station.signal;
             json.put("signal_mean_dbm", signal.mean());
             json.put("signal_min_dbm", (signal.count > 0).then_some(signal.min));
             json.put("signal_max_dbm", (signal.count > 0).then_some(signal.max));
-            json.object("frames_by_rate_mbps", |json| {
-                for (kbps, frames) in &station.rates {
-                    json.put(&(f64::from(*kbps) / 1e3).to_string(), *frames);
-                }
-            });
-            json.objects("frames_by_mode", &station.modes, |json, (mode, frames)| {
-                json.put("standard", mode.standard);
-                json.put("mcs", mode.mcs);
-                json.put("streams", mode.streams);
-                json.put("width_mhz", mode.width_mhz);
-                json.put("guard_interval_ns", mode.guard_interval_ns);
-                json.put("frames", *frames);
-            });
+            json.object("frames_by_rate_mbps", |json| rates_json(json, &station.rates));
+            modes_json(json, "frames_by_mode", &station.modes);
+            json.object("link_frames_by_rate_mbps", |json| rates_json(json, &station.link.rates));
+            modes_json(json, "link_frames_by_mode", &station.link.modes);
+            json.objects("beacon", &station.beacon, |json, beacon| beacon_json(json, beacon));
         });
     }
 }
@@ -289,6 +289,47 @@ impl ConnectionReport<'_> {
     }
 }
 
+fn rates_json(json: &mut JsonWriter, rates: &[(u32, u64)]) {
+    for (kbps, frames) in rates {
+        json.put(&(f64::from(*kbps) / 1e3).to_string(), *frames);
+    }
+}
+
+fn modes_json(json: &mut JsonWriter, name: &str, modes: &[(ModeParameters, u64)]) {
+    json.objects(name, modes, |json, (mode, frames)| {
+        json.put("standard", mode.standard);
+        json.put("mcs", mode.mcs);
+        json.put("streams", mode.streams);
+        json.put("width_mhz", mode.width_mhz);
+        json.put("guard_interval_ns", mode.guard_interval_ns);
+        json.put("frames", *frames);
+    });
+}
+
+fn beacon_json(json: &mut JsonWriter, beacon: &Beacon) {
+    json.put("ssid", beacon.ssid.clone());
+    json.put("interval_tu", beacon.interval);
+    json.put("channel", beacon.channel);
+    json.put("width_mhz", beacon.width_mhz);
+    json.put("amendment", beacon.amendment);
+    json.put("short_slot", beacon.short_slot);
+    json.put("short_preamble", beacon.short_preamble);
+    json.put("uses_protection", beacon.uses_protection);
+    for (name, rates) in [("basic_rates_mbps", &beacon.basic_rates), ("other_rates_mbps", &beacon.other_rates)] {
+        json.list(name, rates.iter().map(|half| Some(f64::from(*half) / 2.0)));
+    }
+    json.object("edca", |json| {
+        for (category, record) in ["be", "bk", "vi", "vo"].into_iter().zip(beacon.edca.iter().flatten()) {
+            json.object(category, |json| {
+                json.put("aifsn", record.aifsn);
+                json.put("cw_min", record.cw_min);
+                json.put("cw_max", record.cw_max);
+                json.put("txop_us", record.txop_us);
+            });
+        }
+    });
+}
+
 /// Seconds as printed by tcptrace: the microseconds, computed in floating point, are truncated.
 fn elapsed_printed(us: f64) -> f64 {
     let whole = (us / 1e6).trunc();
@@ -333,6 +374,8 @@ CONNECTION: fn(&CapturedConnection, &ConnectionReport<'_>) -> Field = |connectio
     "duration_s": "Last minus first packet, both directions [s]."
         => seconds(connection.last.saturating_sub(connection.first));
     "total_packets": "Segments (t)." => connection.sides.iter().map(|side| side.packets).sum::<u64>();
+    "station": "Hardware address of the station at one of its ends, where 802.11 frames name it."
+        => connection.station.map(|address| address.to_string());
     "handshake_rtt_s": "Round-trip time of the three-way handshake, end to end [s]; none if a SYN came twice."
         => connection.handshake.parts().map(|(server, client)| seconds(server + client));
     "handshake_server_s": "Part of the handshake round-trip time between the capture point and the server [s]."

@@ -495,7 +495,11 @@ fn above<'a>(protocol: u8, ip: &IpFields, bytes: &'a [u8], header: usize, outer:
             let Some(length) = ip.length.checked_sub(header as u32) else { return Payload::Malformed };
             let inner = &rest[..rest.len().min(length as usize)];
             let place = outer.0.place;
-            parse_inside(&Datagram { bytes: inner, original: length, place }, outer.1 + 1)
+            match parse_inside(&Datagram { bytes: inner, original: length, place }, outer.1 + 1) {
+                // Not for IP, in spite of its number.
+                Payload::Short | Payload::Malformed => Payload::Other(protocol),
+                payload => payload,
+            }
         }
         _ => Payload::Other(protocol),
     }

@@ -108,7 +108,7 @@ impl RealConnections {
                 packet.payload = payload.min(u32::from(u16::MAX)) as u16;
                 ([source, destination], 17, None)
             }
-            Payload::Echo(_) | Payload::Other(_) | Payload::Fragment => (hosts, 0, None),
+            Payload::Echo(_) | Payload::Other(_) | Payload::Fragment(_) => (hosts, 0, None),
             Payload::Short | Payload::Malformed => return Err(Malformed),
         };
         let side = usize::from(ends[0] > ends[1]);

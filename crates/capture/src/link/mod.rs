@@ -3,6 +3,7 @@
 //! Link types are those of the registry at tcpdump.org. VLAN tags (IEEE 802.1Q, 802.1ad), LLC/SNAP (IEEE 802.2), PPPoE
 //! (RFC 2516) and MPLS labels (RFC 3032) are skipped. A frame contains one IP packet, except for an 802.11 A-MSDU.
 
+pub mod beacon;
 pub mod mode;
 mod monitor;
 pub mod radiotap;

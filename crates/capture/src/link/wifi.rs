@@ -60,6 +60,8 @@ pub enum WifiFrameKind {
 pub struct WifiFrame<'a> {
     /// The kind of frame.
     pub kind: WifiFrameKind,
+    /// Whether it is a beacon or a probe response.
+    pub announces: bool,
     /// Retry bit: the transmitter has sent the frame before.
     pub retry: bool,
     /// To the distribution system.
@@ -85,6 +87,7 @@ impl WifiFrame<'_> {
     pub const fn cts(receiver: Mac, length: u32) -> Self {
         Self {
             kind: WifiFrameKind::Cts,
+            announces: false,
             retry: false,
             to_ds: false,
             from_ds: false,
@@ -133,6 +136,7 @@ pub(super) fn decode<'a>(data: &'a [u8], original: u32, radio: &RadioInfo, sink:
     };
     let mut frame = WifiFrame {
         kind,
+        announces: kind == WifiFrameKind::Management && matches!(subtype, 5 | 8),
         retry: flags & 0x08 != 0,
         to_ds: flags & 0x01 != 0,
         from_ds: flags & 0x02 != 0,

@@ -3,6 +3,7 @@
 use super::history::{AckKind, elapsed_us};
 use super::observed_scoreboard::{Flight, RetransmissionCause, repeated};
 use super::side::{PathView, Side};
+use crate::link::wifi::Mac;
 use crate::segment::{Endpoint, Segment, TcpOptions, flag};
 
 /// The analysis of one segment.
@@ -89,6 +90,8 @@ pub(crate) struct CapturedConnection {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) handshake: HandshakeTimes,
+    /// The station at one of its ends, if 802.11 headers name it.
+    pub(crate) station: Option<Mac>,
     pub(crate) sides: [Side; 2],
 }
 
@@ -117,6 +120,7 @@ impl CapturedConnection {
             first: nanos,
             last: nanos,
             handshake: HandshakeTimes::default(),
+            station: None,
             sides: [Side::default(), Side::default()],
         }
     }

@@ -19,6 +19,7 @@ fn said(file: &[u8]) -> Vec<(&'static str, Field)> {
     let connection = connections.next().expect("there is a connection");
     assert!(connections.next().is_none(), "there is one connection");
     let mut fields = connection.fields();
+    fields.retain(|(name, _)| *name != "station");
     for side in [0, 1] {
         fields.extend(connection.side_fields(side));
     }
