@@ -223,8 +223,9 @@ def _jain(fairness: dict[str, Any], index: float, competing: int, flows: int) ->
     of = "" if competing == flows else f" of {competing} of {flows} flows: those that had more to send than they could"
     lines = [("Jain's index", ratio(index) + of)]
     if fairness["jain_overlap"] is not None and competing > 1:
+        who = "flows" if competing == flows else "of them"
         lines.append(
-            ("", f"{ratio(fairness['jain_overlap'])} while all of them are active ({time(fairness['overlap_s'])})")
+            ("", f"{ratio(fairness['jain_overlap'])} while all {who} are active ({time(fairness['overlap_s'])})")
         )
     return lines
 

@@ -16,12 +16,16 @@ MOST_FLOWS = 200
 """Flows in a scenario; the largest ones."""
 FEW_MS = 1e-3
 """What a small packet and its ACK add to a round trip over an idle air [s]."""
+LEAST_RTO_S = 0.2
+"""The least retransmission timeout of Linux [s]: no shorter wait is one for a timer."""
+LARGE = 1000
+"""A queue that never overflowed, in packets: the default of Linux."""
 DSSS = {1.0, 2.0, 5.5, 11.0}
 COLUMN = 44
 """Where comments begin."""
 
 
-class Finding(NamedTuple):
+class KnownValue(NamedTuple):
     """A key of the scenario: its value as TOML, how it was found, and how sure it is."""
 
     key: str
@@ -99,7 +103,7 @@ class _Twin:
             lines.append(f"# Left out: {counted(len(self.left_out), 'smaller flow')}.")
         lines.append(f"name = {quoted('twin of ' + _plain(capture.name))}")
         duration = max(math.ceil(10 * capture.analysed_s) / 10, 0.1)
-        return [*lines, Finding("duration", quoted(f"{duration:g} s"), "seen", "length of the capture").line()]
+        return [*lines, KnownValue("duration", quoted(f"{duration:g} s"), "seen", "length of the capture").line()]
 
     # The air.
 
@@ -151,18 +155,18 @@ class _Twin:
 
     def _wlan(self) -> list[str]:
         standard, sure, how = self.standard
-        found = [Finding("standard", quoted(standard), sure, how)]
+        found = [KnownValue("standard", quoted(standard), sure, how)]
         mode = self.usual_mode
         if standard == "802.11ac" and mode is None:
-            found.append(Finding("width", "80", "assumed", "set width, mcs and streams to what your radios have"))
+            found.append(KnownValue("width", "80", "assumed", "set width, mcs and streams to what your radios have"))
         elif mode:
             if self.band_ghz and standard in ("802.11n", "802.11ax", "802.11be") and self.band_ghz != 5:
-                found.append(Finding("band", quoted(f"{self.band_ghz:g} GHz"), "seen", "frequency of the frames"))
+                found.append(KnownValue("band", quoted(f"{self.band_ghz:g} GHz"), "seen", "frequency of the frames"))
             found += self._mode(mode, "the most frequent of all data frames", standard)
             found += self._aggregation()
         elif self.usual_rate is not None:
             rate = quoted(f"{self.usual_rate:g} Mb/s")
-            found.append(Finding("data_rate", rate, "seen", "the most frequent of all data frames"))
+            found.append(KnownValue("data_rate", rate, "seen", "the most frequent of all data frames"))
         lines = ["[wlan]", *self._rts(found)]
         if self.beacon:
             about = f"# beacon: network {quoted(_plain(self.beacon['ssid']))}, channel {self.beacon['channel']}"
@@ -171,29 +175,31 @@ class _Twin:
                 lines += self._edca(self.beacon["edca"])
         return lines
 
-    def _rts(self, found: list[Finding]) -> list[str]:
+    def _rts(self, found: list[KnownValue]) -> list[str]:
         rts = sum(int(row["rts"]) for row in self.links.values())
         data = sum(int(row["data_frames"]) for row in self.links.values())
         bursts = sum(int(row["aggregates"]) for row in self.links.values()) or data
         if rts > 0.5 * bursts > 0:
-            found.append(Finding("rts_threshold", quoted("0 B"), "computed", f"{rts} RTS before {bursts} data PPDUs"))
+            found.append(
+                KnownValue("rts_threshold", quoted("0 B"), "computed", f"{rts} RTS before {bursts} data PPDUs")
+            )
         return [one.line() for one in found]
 
-    def _mode(self, mode: Mapping[str, Any], how: str, standard: str) -> list[Finding]:
-        found = [Finding("mcs", str(mode["mcs"]), "seen", how)]
+    def _mode(self, mode: Mapping[str, Any], how: str, standard: str) -> list[KnownValue]:
+        found = [KnownValue("mcs", str(mode["mcs"]), "seen", how)]
         if standard != "802.11n":
-            found.append(Finding("streams", str(mode["streams"]), "seen", how))
+            found.append(KnownValue("streams", str(mode["streams"]), "seen", how))
         if mode["width_mhz"]:
-            found.append(Finding("width", str(mode["width_mhz"]), "seen", how))
+            found.append(KnownValue("width", str(mode["width_mhz"]), "seen", how))
         if how.startswith("the most frequent of all"):
-            found.append(Finding("guard_interval", quoted(f"{mode['guard_interval_ns']} ns"), "seen", how))
+            found.append(KnownValue("guard_interval", quoted(f"{mode['guard_interval_ns']} ns"), "seen", how))
         return found
 
-    def _aggregation(self) -> list[Finding]:
+    def _aggregation(self) -> list[KnownValue]:
         sent = sum(int(row["aggregates"]) for row in self.links.values())
         largest = max((int(row["largest_aggregate"]) for row in self.links.values()), default=0)
         if sent and largest == 1:
-            return [Finding("aggregation.max_ampdu", quoted("0 B"), "seen", "no A-MPDU had more than one MPDU")]
+            return [KnownValue("aggregation.max_ampdu", quoted("0 B"), "seen", "no A-MPDU had more than one MPDU")]
         return []
 
     def _edca(self, edca: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
@@ -209,44 +215,56 @@ class _Twin:
     def _ap(self) -> list[str]:
         waits = [flow for flow in self.flows if not math.isnan(flow.ap_wait_s)]
         if not waits:
-            found = Finding("queue.limit", quoted("1000 packets"), "assumed", "no timestamps or ACKs tell its delay")
+            found = KnownValue("queue.limit", quoted("1000 packets"), "assumed", "no timestamps or ACKs tell its delay")
             return ["[ap]", found.line()]
         own = self.standard[0] not in ("802.11b", "802.11g", "802.11a")
         wait_s = median(flow.ap_wait_s for flow in waits)
-        rate = sum(flow.down_packets_s for flow in self.flows)
+        rate = sum(flow.down_packets_s for flow in self.flows) * max(flow.peak for flow in waits)
         packets = max(round(wait_s * rate), 10)
         lost = sum(flow.down_losses for flow in self.flows)
         how = f"{1e3 * wait_s:.0f} ms of waiting at {rate:.0f} packets/s" + (
             "" if lost else "; it never overflowed, so it may be larger"
         )
-        lines = ["[ap]", Finding("queue.limit", quoted(f"{packets} packets"), "computed", how).line()]
+        lines = ["[ap]", KnownValue("queue.limit", quoted(f"{packets} packets"), "computed", how).line()]
         if own:
-            lines.append(Finding("queue.discipline", quoted("fifo"), "assumed", "one queue for all stations").line())
+            lines.append(KnownValue("queue.discipline", quoted("fifo"), "assumed", "one queue for all stations").line())
         return lines
 
-    def _station_queue(self, host: str) -> list[Finding]:
-        flows = [flow for flow in self.flows if flow.station == host and flow.way == "up"]
-        waits = [flow.station_wait_s for flow in flows if not math.isnan(flow.station_wait_s)]
-        if not waits:
+    @cached_property
+    def _station_queues(self) -> dict[str, int]:
+        """For each station, what it sent between timestamps and their echoes: packets that waited before the echo."""
+        packets = dict.fromkeys(self.stations, 0)
+        for flow in self.flows:
+            if self.wlan and flow.way == "up":
+                packets[flow.station] += int(flow.side["echo_queue_pkts"])
+        return packets
+
+    def _station_queue(self, host: str) -> list[KnownValue]:
+        own = self._station_queues[host]
+        if not own:
             return []
-        rate = sum(flow.packets_s for flow in flows)
-        packets = max(round(max(waits) * rate), 10)
-        how = f"{1e3 * max(waits):.0f} ms of waiting at {rate:.0f} packets/s"
-        return [Finding("queue.limit", quoted(f"{packets} packets"), "computed", how)]
+        losing = [flow.station for flow in self.flows if flow.way == "up" and flow.loses]
+        how = f"{own} packets left between a timestamp and its echo"
+        if host not in losing:
+            return [KnownValue("queue.limit", quoted(f"{max(own, LARGE)} packets"), "assumed", f"{how}, no loss")]
+        fullest = max(self._station_queues[station] for station in losing)
+        if own < fullest:
+            how = f"as at the fullest station; here {how}"
+        return [KnownValue("queue.limit", quoted(f"{fullest} packets"), "computed", how)]
 
     # Ends.
 
     def _server(self, host: str, name: str) -> list[str]:
         times = [flow.wired_s for flow in self.flows if flow.server == host and not math.isnan(flow.wired_s)]
         if times:
-            found = Finding("delay", quoted(_ms(min(times) / 2)), "computed", "half its shortest round trip")
+            found = KnownValue("delay", quoted(_ms(min(times) / 2)), "computed", "half its shortest round trip")
         else:
             whole = [flow.idle_s for flow in self.flows if flow.server == host and not math.isnan(flow.idle_s)]
             rest = max(min(whole, default=FEW_MS) - FEW_MS, 0.0)
             how = "shortest round trip of the whole path less 1 ms for the air" if whole else "nothing tells it"
             sure = "computed" if whole else "assumed"
-            found = Finding("delay", quoted(_ms(rest / 2)), sure, how)
-        rate = Finding("rate", quoted("1 Gb/s"), "assumed", "the air is the bottleneck")
+            found = KnownValue("delay", quoted(_ms(rest / 2)), sure, how)
+        rate = KnownValue("rate", quoted("1 Gb/s"), "assumed", "the air is the bottleneck")
         return [f"[[servers]]  # {host}", f"name = {quoted(name)}", found.line(), rate.line()]
 
     def _station(self, host: str, name: str) -> list[str]:
@@ -254,7 +272,7 @@ class _Twin:
         link = next((self.links[one] for one in addresses if one in self.links), None)
         about = f", {link['address']}" if link else ""
         lines = [f"[[stations]]  # {host}{about}", f"name = {quoted(name)}"]
-        found: list[Finding] = []
+        found: list[KnownValue] = []
         if link:
             how = "the most frequent of data frames from and to it"
             modes = link["link_frames_by_mode"]
@@ -263,12 +281,12 @@ class _Twin:
             if usual:
                 found = self._mode(usual, how, str(self.standard[0]))
             elif rate is not None and self.usual_mode is None:
-                found = [Finding("data_rate", quoted(f"{rate:g} Mb/s"), "seen", how)]
+                found = [KnownValue("data_rate", quoted(f"{rate:g} Mb/s"), "seen", how)]
             found += self._losses(link)
         found += self._station_queue(host)
         return [*lines, *(one.line() for one in found)]
 
-    def _losses(self, link: Mapping[str, Any]) -> list[Finding]:
+    def _losses(self, link: Mapping[str, Any]) -> list[KnownValue]:
         """Losses on the air beyond what collisions explain: two stations collide in one of CWmin backoffs or so."""
         retried, data = link["retry_fraction"] or 0.0, int(link["data_frames"])
         busy = sum(int(row["data_frames"]) > 0.05 * data for row in self.links.values())
@@ -277,7 +295,7 @@ class _Twin:
         if data < 200 or retried < expected + 0.05:
             return []
         how = f"{100 * retried:.0f} % retries, of which collisions explain {100 * expected:.0f} %"
-        return [Finding("data_error_up", f"{retried - expected:.2f}", "computed", how)]
+        return [KnownValue("data_error_up", f"{retried - expected:.2f}", "computed", how)]
 
     # Datagrams.
 
@@ -291,16 +309,16 @@ class _Twin:
         way = row["way"] or "up"
         sure = "seen" if row["way"] else "assumed"
         payload = max(round(row["bytes"] / row["packets"]), 1)
-        rate = Finding("udp.rate", quoted(f"{row['rate_bps'] / 1e3:.0f} kb/s"), "seen", "payload over its time")
+        rate = KnownValue("udp.rate", quoted(f"{row['rate_bps'] / 1e3:.0f} kb/s"), "seen", "payload over its time")
         return [
             f"[[flows]]  # {row['from']} > {row['to']}, {row['kind']}",
             f"name = {quoted(f'udp{number}')}",
             f"station = {quoted(self.stations[self._station_of(row)])}",
             f"server = {quoted(self.servers[self._server_of(row)])}",
-            Finding("direction", quoted(way), sure, "802.11 headers or --local").line(),
+            KnownValue("direction", quoted(way), sure, "802.11 headers or --local").line(),
             'transport = "udp"',
             rate.line(),
-            Finding("udp.payload", quoted(f"{payload} B"), "seen", "mean payload").line(),
+            KnownValue("udp.payload", quoted(f"{payload} B"), "seen", "mean payload").line(),
         ]
 
 
@@ -362,22 +380,23 @@ class _Flow:
         return max(known, default=math.nan)
 
     def _wait(self, *, wired: bool) -> float:
-        """Wait in a full queue on this part of the path [s]: few round trips of normal ones are longer.
+        """Wait in a full queue on this part of the path [s].
 
-        The longest ones are not those of a queue: echoes wait for timers, too, and ACKs are delayed.
+        Towards a sender of data without timeouts, this is the longest wait, since data follow ACKs. Elsewhere the
+        longest are not those of a queue, because timers and delayed ACKs come in: there it is the mean and one standard
+        deviation, as in a queue that is often full.
         """
-        high = self._turn("mean", wired=wired) + 2 * self._turn("stdev", wired=wired)
-        return min(high, self._turn("max", wired=wired)) - self._turn("min", wired=wired)
+        high, low = self._turn("max", wired=wired), self._turn("min", wired=wired)
+        mean, spread = self._turn("mean", wired=wired), self._turn("stdev", wired=wired)
+        is_timer = self.side["timeouts"] or (high - low > LEAST_RTO_S and high > mean + 4 * spread)
+        if (self.way == "down") != wired or is_timer:
+            high = min(high, mean + spread)
+        return high - low
 
     @cached_property
     def ap_wait_s(self) -> float:
         """Longest wait in the access point's queue [s]: towards the server where frames are captured on the air."""
         return self._wait(wired=bool(self.twin.wlan)) if self.is_split else self._wait(wired=self.way == "up")
-
-    @cached_property
-    def station_wait_s(self) -> float:
-        """Longest wait in the station's queue [s]; known where frames are captured on the air."""
-        return self._wait(wired=False) if self.twin.wlan else math.nan
 
     @property
     def packets_s(self) -> float:
@@ -390,16 +409,29 @@ class _Flow:
         return self.packets_s if self.way == "down" else float(self.back["total_packets"]) / self.active_s
 
     @property
+    def peak(self) -> float:
+        """How much faster than on average a flow alone sent when most of its packets were under way; at most 3."""
+        longest = self._turn("max", wired=True)
+        if len(self.twin.flows) > 1 or self.way == "up" or self.side["timeouts"] or not longest > 0:
+            return 1.0
+        return min(max(float(self.side["echo_queue_pkts"]) / longest / self.packets_s, 1.0), 3.0)
+
+    @property
     def down_losses(self) -> int:
         """Signs of packets lost on the way to the station."""
-        return int(self.side["outoforder_pkts"] + self.side["rexmt_data_pkts"]) if self.way == "down" else 0
+        return int(self.loses) if self.way == "down" else 0
+
+    @property
+    def loses(self) -> bool:
+        """Whether its receiver missed data. Holes at the capture point alone may be retries of the MAC."""
+        return bool(self.back["sack_pkts_sent"] or self.side["triple_dupacks"] or self.side["timeouts"])
 
     def text(self, number: int) -> list[str]:
         """Write the flow."""
         twin, row = self.twin, self.row
         sure, how = ("seen", "802.11 headers or --local") if row["way"] else ("assumed", "the client is the station")
-        found = [Finding("direction", quoted(self.way), sure, how)]
-        found.append(Finding("start", quoted(_ms(self.start_s)), "seen", "its first packet"))
+        found = [KnownValue("direction", quoted(self.way), sure, how)]
+        found.append(KnownValue("start", quoted(_ms(self.start_s)), "seen", "its first packet"))
         found += self._amount()
         found += self._tcp()
         return [
@@ -410,25 +442,25 @@ class _Flow:
             *(one.line() for one in found),
         ]
 
-    def _amount(self) -> list[Finding]:
+    def _amount(self) -> list[KnownValue]:
         amount = quoted(f"{self.row['bytes']} B")
         if not self.row["competes"]:
             how = "an application limited it: its pauses are left out"
             return [
-                Finding("workload", quoted("transfer"), "assumed", how),
-                Finding("transfer.size", amount, "seen", "new bytes"),
+                KnownValue("workload", quoted("transfer"), "assumed", how),
+                KnownValue("transfer.size", amount, "seen", "new bytes"),
             ]
         if self.row["had_no_more"]:
             return [
-                Finding("workload", quoted("transfer"), "seen", "it ended while the capture went on"),
-                Finding("transfer.size", amount, "seen", "new bytes"),
+                KnownValue("workload", quoted("transfer"), "seen", "it ended while the capture went on"),
+                KnownValue("transfer.size", amount, "seen", "new bytes"),
             ]
         end = self.start_s + float(self.connection["duration_s"])
         if end < self.twin.capture.duration_s - 0.5:
-            return [Finding("stop", quoted(_ms(end)), "seen", "its last packet; it may have had more to send")]
+            return [KnownValue("stop", quoted(_ms(end)), "seen", "its last packet; it may have had more to send")]
         return []
 
-    def _tcp(self) -> list[Finding]:
+    def _tcp(self) -> list[KnownValue]:
         side, back = self.side, self.back
         most = max(side["max_segm_size"], 1)
         mss = side["mss_requested"] or most
@@ -437,17 +469,17 @@ class _Flow:
             min(most, back["mss_requested"] - int(offered)) if back["mss_requested"] > int(offered) else min(most, mss)
         )
         stamps, sack = (str(side["req_1323_ws_ts"]).endswith("/Y"), side["req_sack"] == "Y")
-        found = [Finding("tcp.stack", quoted("modern" if stamps and sack else "rfc"), "computed", "its TCP options")]
-        found.append(Finding("tcp.mss", quoted(f"{payload} B"), "seen", "largest segment"))
+        found = [KnownValue("tcp.stack", quoted("modern" if stamps and sack else "rfc"), "computed", "its TCP options")]
+        found.append(KnownValue("tcp.mss", quoted(f"{payload} B"), "seen", "largest segment"))
         window = int(back["max_win_adv"])
         if window:
-            found.append(Finding("tcp.receive_window", quoted(f"{window} B"), "seen", "largest window advertised"))
+            found.append(KnownValue("tcp.receive_window", quoted(f"{window} B"), "seen", "largest window advertised"))
         found.append(self._control())
         return found
 
-    def _control(self) -> Finding:
-        why = "the capture does not tell" + ("" if self.side["rexmt_fast_pkts"] else ": it lost nothing")
-        return Finding("tcp.cc", quoted("cubic"), "assumed", f"{why}; most systems have it")
+    def _control(self) -> KnownValue:
+        why = "the capture does not tell" + ("" if self.loses else ": it lost nothing")
+        return KnownValue("tcp.cc", quoted("cubic"), "assumed", f"{why}; most systems have it")
 
 
 def _usual(counts: Any) -> float | None:

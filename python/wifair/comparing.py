@@ -53,6 +53,8 @@ LABELS = {
     "ap_drops_ack": "ACKs dropped at AP",
 }
 WAYS = ("up_goodput_bps", "down_goodput_bps")
+ALIKE = 0.1
+"""Relative difference up to which figures of a capture and of a run agree."""
 MANY = 9.0
 """Larger relative differences are shown as multiples."""
 PERCENT = ("air_", "starved_fraction", "retransmitted_fraction", "loss_fraction", "uplink_share")
@@ -152,6 +154,19 @@ class _Side:
         """Number of flows of datagrams in a capture, whose figures are those of TCP alone."""
         table = getattr(self.results, "datagrams", None)
         return 0 if table is None else int(table.rows)
+
+    @property
+    def alike(self) -> list[str]:
+        """What is compared of a capture with runs, if this is one."""
+        flows = self.results.flows
+        if "competes" not in flows or not flows.rows:
+            return []
+        count = int(np.count_nonzero(flows["competes"]))
+        said = f"{self.name}: Jain's index, starved flows, RTT and least goodput are those of {count} of"
+        said += f" {counted(flows.rows, 'flow')}, which had more to send than they could"
+        if count and np.isnan(flows["rtt_path_mean_s"][flows["competes"]]).all():
+            said += "; this capture point does not show the RTT of the whole path"
+        return [f"({said})"]
 
     @property
     def datagrams(self) -> int:
@@ -279,6 +294,9 @@ class Comparison(Drawable):
                     notes.append(f"({side.name}: TCP alone, without {counted(side.left_out, 'flow')} of datagrams)")
                 elif side.datagrams:
                     notes.append(f"({side.name}: all flows, {counted(side.datagrams, 'flow')} of datagrams among them)")
+        notes += [note for side in self._sides for note in side.alike]
+        if any(side.alike for side in self._sides):
+            notes += [self._agreement(side.name) for side in self._sides[1:]]
         blocks[-1] = "\n".join([blocks[-1], *(line for note in notes for line in textwrap.wrap(note, room))])
         return "\n\n".join(blocks)
 
@@ -318,6 +336,15 @@ class Comparison(Drawable):
         from wifair.figures.comparison import draw  # noqa: PLC0415
 
         return draw(self, Look.of(title, labels, size, logy))
+
+    def _agreement(self, name: str) -> str:
+        """Say which figures agree; a capture has no seeds, so that no interval tells."""
+        known = [d for d in self.differences if d.candidate == name and d.both and d.figure in LABELS]
+        known = [d for d in known if _is_something(d) and not math.isnan(d.relative)]
+        agree = [LABELS[d.figure].removeprefix("- ") for d in known if abs(d.relative) <= ALIKE]
+        differ = [LABELS[d.figure].removeprefix("- ") for d in known if abs(d.relative) > ALIKE]
+        parts = [f"{what}: {', '.join(names)}" for what, names in (("agree", agree), ("differ", differ)) if names]
+        return f"({self.names[0]} and {name} within {100 * ALIKE:.0f} %: {'; '.join(parts)})" if parts else ""
 
     def telling(self) -> list[str]:
         """List the figures that are shown unless all are asked for."""

@@ -227,7 +227,7 @@ impl Analysis {
             modes_json(json, "frames_by_mode", &station.modes);
             json.object("link_frames_by_rate_mbps", |json| rates_json(json, &station.link.rates));
             modes_json(json, "link_frames_by_mode", &station.link.modes);
-            json.objects("beacon", &station.beacon, |json, beacon| beacon_json(json, beacon));
+            json.objects("beacon", &station.beacon, beacon_json);
         });
     }
 }
@@ -490,6 +490,8 @@ DIRECTION: fn(&Side, f64) -> Field = |side, elapsed| {
     "echo_rtt_max_s": "Longest round-trip time by timestamp echoes [s]." => side.echo_rtt.longest();
     "echo_rtt_stdev_s": "Standard deviation of the round-trip times by timestamp echoes [s]."
         => side.echo_rtt.deviation();
+    "echo_queue_pkts": "Most packets that this end sent between a timestamp and its echo: those that waited before the \
+        echo, in its own queue for example." => side.echo_queue;
     "srtt_s": "Smoothed round-trip time at the end, RFC 6298 [s]." => (side.rtt.count > 0).then_some(side.srtt / 1e9);
     "rtt_full_size_bytes": "Largest segment that gave a round-trip time [bytes]."
         => side.history.full_size.cast_unsigned();

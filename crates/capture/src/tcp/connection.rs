@@ -268,10 +268,11 @@ impl CapturedConnection {
         }
         me.timestamps |= options.timestamps.is_some();
         if let Some((value, echo)) = options.timestamps {
-            if acks && let Some(taken) = other.echoed(echo, nanos) {
+            if acks && let Some((taken, packets)) = other.echoed(echo, nanos) {
                 me.echo_rtt.add(taken);
+                me.echo_queue = me.echo_queue.max(me.packets - packets);
             }
-            me.stamp(value, nanos);
+            me.stamp(value, nanos, other.packets);
         }
         me.sack_permitted |= options.sack_permitted;
         if !(syn || me.scaling && other.scaling) {

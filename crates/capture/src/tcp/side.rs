@@ -252,8 +252,11 @@ pub(crate) struct Side {
     /// Round-trip times from the capture point to this end, measured from its echoes of the other end's timestamps (RFC
     /// 7323); they include the wait until this end sends something.
     pub(crate) echo_rtt: Spread,
-    /// A timestamp of this end that the other one has not yet echoed, and when it passed.
-    stamped: Option<(u32, u64)>,
+    /// The most packets that this end sent between a timestamp and its echo: they waited before the echo.
+    pub(crate) echo_queue: u64,
+    /// A timestamp of this end that the other one has not yet echoed, when it passed, and how many packets the other
+    /// end had sent by then.
+    stamped: Option<(u32, u64, u64)>,
     /// Smoothed round-trip time and its variation (RFC 6298), in ns.
     pub(crate) srtt: f64,
     pub(crate) rttvar: f64,
@@ -388,24 +391,24 @@ impl Side {
         (self.data_packets > 0 && lasting > 0.0).then(|| sum / lasting)
     }
 
-    /// Records a timestamp that this end sent.
+    /// Records a timestamp that this end sent, when the other one had sent `packets`.
     #[inline]
-    pub(crate) fn stamp(&mut self, value: u32, nanos: u64) {
+    pub(crate) fn stamp(&mut self, value: u32, nanos: u64, packets: u64) {
         if self.stamped.is_none() {
-            self.stamped = Some((value, nanos));
+            self.stamped = Some((value, nanos, packets));
         }
     }
 
     /// Handles an echo of this end's timestamp. If it is the awaited one, returns the time since the timestamp itself
-    /// passed.
+    /// passed, and how many packets the other end had sent by then.
     #[inline]
-    pub(crate) fn echoed(&mut self, echo: u32, nanos: u64) -> Option<u64> {
-        let (value, passed) = self.stamped?;
+    pub(crate) fn echoed(&mut self, echo: u32, nanos: u64) -> Option<(u64, u64)> {
+        let (value, passed, packets) = self.stamped?;
         if echo.wrapping_sub(value).cast_signed() < 0 {
             return None;
         }
         self.stamped = None;
-        (echo == value).then(|| nanos.saturating_sub(passed))
+        (echo == value).then(|| (nanos.saturating_sub(passed), packets))
     }
 
     /// The retransmission timeout of RFC 6298, at least 200 ms (as in Linux); 1 s before the first sample.

@@ -193,7 +193,7 @@ pub fn made(name: &str, at: u64) -> Option<Vec<Step>> {
         "refused" => vec![talk(at, 0, 1).refused()],
         "port_scan" => (1..=20).map(|port| Talk::new(at, 0, [1, 1], [9, port], 20 * MS, MBPS).refused()).collect(),
         "reset" => vec![talk(at, 0, 1).open(Client).send(Client, 1_000_000).reset(Server)],
-        "bulk_middle" => vec![talk(at, 0, 1).open(Client).ask(350, bulk).from_the_middle(500 * MS)],
+        "bulk_middle" => vec![talk(at, 0, 1).open(Client).ask(350, bulk).since(500 * MS)],
         "one_way" => vec![talk(at, 0, 1).open(Client).send(Client, bulk).without(Server)],
         "one_way_request" => vec![talk(at, 0, 1).open(Client).ask(350, bulk).without(Server)],
         "video" | "video_beside_backup" => {

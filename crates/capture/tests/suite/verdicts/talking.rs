@@ -285,7 +285,7 @@ impl Talk {
     }
 
     /// Leaves out what passed before `time`.
-    pub fn from_the_middle(mut self, time: u64) -> Self {
+    pub fn since(mut self, time: u64) -> Self {
         self.steps.retain(|(at, _)| *at >= time);
         self
     }
