@@ -280,11 +280,11 @@ impl TrialReport {
         let jain = |value: f64| if value.is_nan() { "-".to_owned() } else { format!("{value:.3}") };
         let signed = |difference: &MeanInterval, show: &dyn Fn(f64) -> String| {
             let sign = if difference.mean < 0.0 { "−" } else { "+" };
-            let mark = if difference.side() == 0 { " (not shown)" } else { "" };
+            let half = if difference.half_width.is_nan() { "?".to_owned() } else { show(difference.half_width) };
             if difference.mean.is_nan() {
                 "-".to_owned()
             } else {
-                format!("{sign}{}{mark}", show(difference.mean.abs()))
+                format!("{sign}{} ± {half}", show(difference.mean.abs()))
             }
         };
         let mut rows = vec![["", "Jain's index", "goodput", "latency", ""].map(str::to_owned)];

@@ -149,14 +149,14 @@ impl<'a> View<'a> {
         let roles = view.flows.text("role");
         view.counts = (0..mos.len()).map(|flow| !view.is_ping(flow) && matches!(roles[flow], "" | "data")).collect();
         view.sated = view.find_sated();
-        view.persistent = (0..view.flows.names.len())
-            .map(|flow| {
-                let always = |group: &Flows| {
-                    group.workload == Workload::Persistent && !view.is_late(flow) && group.stop.is_none()
-                };
-                view.counts[flow] && !view.sated[flow] && view.group(flow).is_none_or(always)
-            })
+        let always = |group: &Flows| group.workload == Workload::Persistent && group.stop.is_none();
+        let wants_more: Vec<bool> = (0..view.flows.names.len())
+            .map(|flow| view.counts[flow] && !view.sated[flow] && view.group(flow).is_none_or(always))
             .collect();
+        // Late flows are compared with each other only: of those that were there before, the means are over a longer time.
+        let all_late = (0..wants_more.len()).all(|flow| !wants_more[flow] || view.is_late(flow));
+        view.persistent =
+            (0..wants_more.len()).map(|flow| wants_more[flow] && (all_late || !view.is_late(flow))).collect();
         view
     }
 

@@ -89,7 +89,7 @@ fn slow_station() {
         "slow-station",
         [
             "all four get the same goodput",
-            "about seven times as long",
+            "more than nine times as long",
             "takes most of the time",
             "everybody's goodput follow",
         ],
@@ -97,7 +97,8 @@ fn slow_station() {
     let run = explained("slow-station", &[]);
     assert!(cell(&run).jain_index > 0.99);
     let fact = run.say("slow_stations");
-    assert!((6.0..8.0).contains(&fact.get("air_per_frame_ratio").unwrap()) && fact.get("air_share").unwrap() > 0.5);
+    // By hand, with 1534 bytes and a preamble of 192 us: 12.46 ms at 1 Mb/s, 1.31 ms at 11 Mb/s. It was said to be seven times.
+    assert!((9.0..10.0).contains(&fact.get("air_per_frame_ratio").unwrap()) && fact.get("air_share").unwrap() > 0.5);
     let faster = explained("slow-station", &["stations.slow.data_rate=5.5 Mb/s"]);
     assert!(run.flows().iter().zip(faster.flows()).all(|(slow, fast)| fast.goodput_bps > slow.goodput_bps));
 }

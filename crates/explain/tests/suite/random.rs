@@ -22,10 +22,26 @@ fn between(draw: &mut Stream, low: f64, high: f64) -> f64 {
     low + (high - low) * draw.uniform()
 }
 
+/// Downloads with one congestion control each over a fast cell, whose aggregates depend on what is in flight.
+fn downloads(draw: &mut Stream) -> String {
+    let (stations, cc) = (4 + (draw.uniform() * 13.0) as usize, pick(draw, &["bbr", "bbr", "cubic", "vegas"]));
+    format!(
+        "duration = \"1 s\"\nwarm_up = \"0.3 s\"\nwlan = {{ standard = \"802.11ax\", width = 80 }}\n\
+         ap.queue = {{ discipline = \"fq-codel\", limit = \"1000 packets\" }}\n\
+         tcp = {{ stack = \"modern\", cc = \"{cc}\" }}\n\
+         servers = [{{ name = \"server\", rate = \"10 Gb/s\", delay = \"1 ms\" }}]\n\
+         stations = [{{ name = \"s\", count = {stations} }}]\n\
+         flows = [{{ name = \"f\", station = \"s\", direction = \"down\" }}]\n"
+    )
+}
+
 /// A small cell or a few stations in space, with whatever rules talk about: slow and hidden stations, full queues and
 /// wires, calls, sessions, late flows, errors, old stations, mixtures of congestion controls.
 fn drawn(number: u64) -> String {
     let draw = &mut stream(number, "explain", "scenario");
+    if number % 40 == 7 {
+        return downloads(draw);
+    }
     let standard = pick(draw, &["802.11b", "802.11b", "802.11g", "802.11g", "802.11n", "802.11ax"]);
     let (has_mcs, in_space) = (matches!(standard, "802.11n" | "802.11ax"), chance(draw, 0.35));
     let seconds = if has_mcs { between(draw, 0.8, 1.6) } else { between(draw, 1.5, 6.0) };

@@ -54,14 +54,17 @@ impl Truth<'_> {
         self.told.scenario.flows_of(known.expect("a flow of the scenario"))
     }
 
-    /// Always more to send, and less than all that was asked for.
+    /// Always more to send, and less than all that was asked for, in the same time as others of the kind.
     fn wants_more(&self, flow: usize) -> bool {
-        let own = &self.flows[flow];
-        let (group, file) = (self.group(flow), &self.told.scenario.file);
+        let file = &self.told.scenario.file;
         let (begin, end) = (file.warm_up.nearest_secs(), file.duration.nearest_secs());
-        let is_there = group.start.nearest_secs() <= begin + 0.05 * (end - begin) && group.stop.is_none();
-        let is_persistent = group.workload == Workload::Persistent && is_there;
-        is_persistent && !(self.is_udp(flow) && own.goodput_bps >= 0.95 * own.asked_bps)
+        let is_late = |at: usize| self.group(at).start.nearest_secs() > begin + 0.05 * (end - begin);
+        let endless = |at: usize| {
+            let (own, group) = (&self.flows[at], self.group(at));
+            let satisfied = self.is_udp(at) && own.goodput_bps >= 0.95 * own.asked_bps;
+            group.workload == Workload::Persistent && group.stop.is_none() && !satisfied
+        };
+        endless(flow) && (!is_late(flow) || (0..self.flows.len()).all(|at| !endless(at) || is_late(at)))
     }
 
     fn access_point(&self) -> Option<&StationOutcome> {
