@@ -189,6 +189,19 @@ impl PacketId {
     }
 }
 
+/// What the headers of a flow's packets say that does not change from packet to packet, and its socket's pacing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlowLabel {
+    /// The host that sends its data, and the one that receives it, by number.
+    pub hosts: (u32, u32),
+    /// The differentiated services code point.
+    pub dscp: u8,
+    /// Whether its ECN-capable packets are ECT(1): the flow reacts to marks as RFC 9331 asks (L4S).
+    pub l4s: bool,
+    /// The rate at which its socket asks the queue to pace it, in byte/s; 0 for none.
+    pub pacing: u64,
+}
+
 /// Slots per word of [`Packets::free`].
 const WORD: usize = u64::BITS as usize;
 
@@ -209,9 +222,22 @@ pub struct Packets {
     base: u32,
     word: usize,
     alive: usize,
+    /// Labels of flows by number; those missing have the default.
+    labels: Vec<FlowLabel>,
 }
 
 impl Packets {
+    /// What the headers of a flow's packets say besides the fields of [`Packet`].
+    #[inline]
+    pub fn label(&self, flow: u32) -> FlowLabel {
+        self.labels.get(flow as usize).copied().unwrap_or_default()
+    }
+
+    /// Sets the label of a flow.
+    pub fn set_label(&mut self, flow: u32, label: FlowLabel) {
+        *entry(&mut self.labels, flow as usize) = label;
+    }
+
     /// Inserts a packet.
     ///
     /// # Panics

@@ -21,7 +21,7 @@ use wifair_config::table;
 use wifair_packet::{Packet, PacketId, Packets, entry};
 use wifair_units::{Bytes, Duration, Time};
 
-use super::fq::{Fq, NewAndOldLists};
+use super::fq::{Fq, NewAndOldLists, Place};
 use super::{AirUse, Discipline, Dropped, Site, codel, flow_key, station_key};
 
 table! {
@@ -69,9 +69,9 @@ impl Airtime {
     /// An empty queue.
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         let Params { target, interval, ecn, .. } = *params;
-        let codel = codel::Params { target, interval, ecn, ..codel::Params::default() };
+        let codel = codel::Params { target, interval, ecn, full_packet: Bytes(0), ..codel::Params::default() };
         Self {
-            fq: Fq::new(site.limit, params.flow_quantum.0 as i64, &codel),
+            fq: Fq::new(site.limit, params.flow_quantum.0 as i64, &codel, Place::WifiStack),
             quantum: params.quantum.as_nanos() as i64,
             count_received: params.count_received,
             stations: vec![],

@@ -6,8 +6,11 @@
 //! otherwise CoDel takes a packet from it, which costs its size in credits. An empty old line is removed. An empty new
 //! line moves to the old lines first, so that no flow gains by becoming empty again and again.
 //!
-//! A full buffer drops from the head of the line that holds the most bytes, up to half of its packets and at most 64 at
-//! once.
+//! A full buffer drops from the head of the line that holds the most bytes: the qdisc `fq_codel` up to half of its bytes
+//! and at most 64 packets at once, Linux's Wi-Fi stack (`include/net/fq_impl.h`) one packet at a time. CoDel drops nothing
+//! while no more than a full packet is left: in the qdisc of all lines, in the Wi-Fi stack of the line.
+//!
+//! With `arithmetic = "rfc"`, sizes are those of IP packets and the qdisc, too, asks what the line holds.
 //!
 //! Our reading: a line without credits has zero or fewer, as in Linux. The RFC asks for negative credits ("has dequeued
 //! at least a quantum").
@@ -27,9 +30,19 @@ const BATCH: u32 = 64;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct CodelLine {
-    control: CodelState,
+    /// CoDel's state, once a packet has arrived.
+    control: Option<CodelState>,
     credits: i64,
     listed: bool,
+}
+
+/// In which of its two places this code stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The queue discipline `fq_codel`.
+    Qdisc,
+    /// The queues of Linux's Wi-Fi stack.
+    WifiStack,
 }
 
 /// The two lists, new and old, of the lines or stations that take turns.
@@ -53,6 +66,18 @@ impl NewAndOldLists {
     /// Adds a new entry.
     pub fn push(&mut self, number: usize) {
         self.new.push_back(number);
+    }
+
+    /// Adds an old entry.
+    pub fn push_old(&mut self, number: usize) {
+        self.old.push_back(number);
+    }
+
+    /// Removes the entry whose turn it is.
+    pub fn take_first(&mut self) {
+        if self.new.pop_front().is_none() {
+            self.old.pop_front();
+        }
     }
 
     /// The entry whose turn it is.
@@ -89,12 +114,23 @@ pub struct Fq {
     states: Vec<CodelLine>,
     quantum: i64,
     codel: codel::Params,
+    place: Place,
+    /// Counted with each packet, in bytes.
+    header: u64,
 }
 
 impl Fq {
     /// An empty queue.
-    pub fn new(limit: Limit, quantum: i64, codel: &codel::Params) -> Self {
-        Self { room: Room::new(limit, None), lines: Lines::default(), states: vec![], quantum, codel: codel.clone() }
+    pub fn new(limit: Limit, quantum: i64, codel: &codel::Params, place: Place) -> Self {
+        Self {
+            room: Room::new(limit, None),
+            lines: Lines::default(),
+            states: vec![],
+            quantum,
+            codel: codel.clone(),
+            place,
+            header: codel.arithmetic.header(),
+        }
     }
 
     /// Adds a packet.
@@ -115,6 +151,7 @@ impl Fq {
         self.room.enter(packet);
         self.lines.push(line, id, packet.size, now.as_nanos());
         let state = entry(&mut self.states, line);
+        state.control.get_or_insert_with(|| CodelState::new(self.codel.arithmetic));
         if !state.listed {
             state.listed = true;
             state.credits = self.quantum;
@@ -125,14 +162,29 @@ impl Fq {
         }
     }
 
-    /// Drops from the head of the line that holds the most bytes.
+    /// Bytes of a line, with headers.
+    fn bytes(&self, line: usize) -> u64 {
+        self.lines.bytes(line) + self.header * u64::from(self.lines.packets(line))
+    }
+
+    /// Drops from the head of the line that holds the most bytes, the first such line.
     fn relieve(&mut self, dropped: &mut Dropped) {
-        let longest = (0..self.states.len()).max_by_key(|line| self.lines.bytes(*line));
-        let longest = longest.expect("a buffer that overflows has a line");
-        for _ in 0..self.lines.packets(longest).div_ceil(2).min(BATCH) {
-            let first = self.lines.pop_first(longest).expect("half of the packets are there");
+        let fattest = (0..self.states.len()).rev().max_by_key(|line| self.bytes(*line));
+        let fattest = fattest.expect("a buffer that overflows has a line");
+        let (most, half) = match self.place {
+            Place::Qdisc => (BATCH, self.bytes(fattest) / 2),
+            Place::WifiStack => (1, 0),
+        };
+        let (mut count, mut bytes) = (0, 0);
+        while count < most && (count == 0 || bytes < half) {
+            let Some(first) = self.lines.pop_first(fattest) else { break };
             self.room.leave(u64::from(first.size));
             dropped.push((first.id, Cause::Overflow));
+            count += 1;
+            bytes += u64::from(first.size) + self.header;
+        }
+        if let (Place::Qdisc, Some(control)) = (self.place, &mut self.states[fattest].control) {
+            control.count_overflow(count);
         }
     }
 
@@ -152,14 +204,19 @@ impl Fq {
                 group.defer();
                 continue;
             }
-            let (lines, room) = (&mut self.lines, &mut self.room);
-            let sent = state.control.dequeue(now, &self.codel, packets, dropped, |_| {
+            let (lines, room, header, place) = (&mut self.lines, &mut self.room, self.header, self.place);
+            let control = state.control.as_mut().expect("a listed line has had a packet");
+            let sent = control.dequeue(now, &self.codel, packets, dropped, |_| {
                 let first = lines.pop_first(line)?;
                 room.leave(u64::from(first.size));
-                Some(Leaving { id: first.id, since: Time::from_nanos(first.note), left: lines.bytes(line) })
+                let (bytes, count) = match place {
+                    Place::Qdisc if header > 0 => (room.bytes(), room.len() as u64),
+                    _ => (lines.bytes(line), u64::from(lines.packets(line))),
+                };
+                Some(Leaving { id: first.id, since: Time::from_nanos(first.note), left: bytes + header * count })
             });
             if let Some(id) = sent {
-                state.credits -= i64::from(packets[id].size);
+                state.credits -= i64::from(packets[id].size) + self.header as i64;
                 return Some(id);
             }
             state.listed = !group.remove_empty();
@@ -178,7 +235,7 @@ impl Fq {
 
     /// Packets marked.
     pub fn marks(&self) -> u64 {
-        self.states.iter().map(|state| state.control.marks()).sum()
+        self.states.iter().filter_map(|state| state.control.as_ref()).map(CodelState::marks).sum()
     }
 
     /// Lines that hold packets.

@@ -1,17 +1,17 @@
 //! FQ-CoDel: flow queueing with controlled delay.
 //!
-//! Source: RFC 8290. Flows are hashed to a fixed number of lines (sub-queues), with a random key per queue. Lines are
+//! Source: RFC 8290; Linux 6.12, `net/sched/sch_fq_codel.c`. Flows are hashed to a fixed number of lines (sub-queues), with a random key per queue. Lines are
 //! served by deficit round robin, those of new flows first, and each runs CoDel (RFC 8289). Defaults are those of
 //! section 5.2, which goes with a queue limit of 10240 packets.
 //!
-//! Departures: the hash covers the number of the flow and its direction instead of addresses and ports. Sizes are those
-//! of IP packets, whereas the quantum of 1514 B includes an Ethernet header.
+//! Departure: the hash covers the number of the flow and its direction instead of addresses and ports.
 
 use wifair_config::table;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::{Bytes, Time};
 
-use super::fq::{Fq, NewAndOldLists};
+use super::fq::{Fq, NewAndOldLists, Place};
+use super::linux::SplitMix64;
 use super::{Discipline, Dropped, Site, codel, flow_key};
 
 table! {
@@ -39,20 +39,21 @@ impl FqCodel {
     /// An empty queue.
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            fq: Fq::new(site.limit, params.quantum.0 as i64, &params.control),
+            fq: Fq::new(site.limit, params.quantum.0 as i64, &params.control, Place::Qdisc),
             group: NewAndOldLists::default(),
             lines: u64::from(params.lines),
             key: site.stream().bits(),
         }
     }
 
-    /// The finalizer of `SplitMix64`: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014.
     fn hash(&self, flow: usize) -> usize {
-        let mut x = (flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.key;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) % self.lines) as usize
+        hashed(flow, self.key, self.lines)
     }
+}
+
+/// The line of a flow, of so many.
+pub fn hashed(flow: usize, key: u64, lines: u64) -> usize {
+    (SplitMix64::mix((flow as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ key) % lines) as usize
 }
 
 impl Discipline for FqCodel {
@@ -77,8 +78,8 @@ mod tests {
     use wifair_packet::{Packet, flag};
     use wifair_units::Duration;
 
-    use super::super::Limit;
     use super::super::testing::{QueueBench, unfairness};
+    use super::super::{Arithmetic, Limit};
     use super::*;
 
     fn fq_codel(limit: u64) -> QueueBench<FqCodel> {
@@ -96,10 +97,9 @@ mod tests {
         packets.iter().map(|p| (p.flow, p.seq)).collect()
     }
 
-    /// Quantum 1514. Flow 0 has three packets of 1000 B, flow 1 one of 100 B. Flow 0 sends two (514 credits left after
-    /// the first, -486 after the second), gets a quantum and moves to the old lines; flow 1, still new, sends its
-    /// packet, is then found empty and goes behind flow 0; flow 0 sends its third. Flow 1 leaves, and so counts as new
-    /// again with its next packet.
+    /// Quantum 1514, and 14 bytes more count with each packet. Flow 0 has packets of 1000 B, flow 1 one of 100 B. Flow 0
+    /// sends two (500 credits left after the first, -514 after the second), gets a quantum and moves to the old lines;
+    /// flow 1, still new, sends its packet, is then found empty and goes behind flow 0; flow 0 sends its third.
     #[test]
     fn new_lines_go_first() {
         let mut bench = fq_codel(100);
@@ -107,10 +107,10 @@ mod tests {
         bench.put_all((3..6).map(|seq| packet(0, seq, 1000)));
         let first: Vec<_> = (0..4).filter_map(|_| bench.get()).collect();
         assert_eq!(names(&first), [(0, 0), (0, 1), (1, 0), (0, 2)]);
-        // Flow 1 stands behind flow 0 among the old ones (credits 1414), so its next packet must wait its turn: flow 0
-        // had 1028 credits, 28 after packet 2, and sends packet 3.
+        // Flow 1 stands behind flow 0 among the old ones. Flow 0 had 1000 credits and has -14 after its third packet, so
+        // it gets a quantum and goes behind flow 1, which still has credits.
         bench.put(packet(1, 1, 100));
-        assert_eq!(names(&bench.drain()), [(0, 3), (1, 1), (0, 4), (0, 5)]);
+        assert_eq!(names(&bench.drain()), [(1, 1), (0, 3), (0, 4), (0, 5)]);
     }
 
     /// The first three outputs of Vigna's splitmix64.c from state 0 end in 0xdaf, 0x5f4 and 0x54f; there are 1024
@@ -122,10 +122,13 @@ mod tests {
         assert_eq!([1, 2, 3].map(|flow| queue.hash(flow)), [0x1af, 0x1f4, 0x14f]);
     }
 
-    /// The bound is that of DRR: quantum + 2 largest packets.
+    /// The bound is that of DRR, quantum + 2 largest packets, where sizes are those of IP packets.
     #[test]
     fn long_lines_share_fairly() {
-        assert!(unfairness(fq_codel(100_000), &[1500, 40, 1000, 576]) < 1514 + 2 * 1500);
+        let mut params = Params::default();
+        params.control.arithmetic = Arithmetic::Rfc;
+        let site = Site { limit: Limit::Packets(100_000), ..QueueBench::<FqCodel>::SITE };
+        assert!(unfairness(QueueBench::new(FqCodel::new(&params, &site)), &[1500, 40, 1000, 576]) < 1514 + 2 * 1500);
     }
 
     /// Four flows with random keys fall on different lines of 1024 (these do), and a flow always falls on the same

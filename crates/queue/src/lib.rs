@@ -27,28 +27,38 @@ macro_rules! counted_by {
 
 mod airtime;
 mod bounded;
+mod cake;
 mod codel;
 mod contention_red;
 mod drr;
 mod dual;
+mod dualpi2;
 mod fifo;
 mod fq;
 mod fq_codel;
+mod fq_paced;
+mod fq_pie;
 mod gauge;
 mod heap;
 mod las;
 mod lines;
+mod linux;
+mod linux_red;
 mod paced;
 mod per_flow;
+mod pie;
 pub mod python;
 mod ranked;
 mod red;
+pub mod replay;
 mod room;
 mod routing_first;
 mod scfq;
+mod sfq;
 mod shared;
 mod sjf;
 mod spm;
+mod tbf;
 #[cfg(test)]
 mod testing;
 mod vq_red;
@@ -61,23 +71,31 @@ use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Duration, Time};
 
 pub use airtime::Airtime;
-pub use codel::Codel;
+pub use cake::Cake;
+pub use codel::{Arithmetic, Codel};
 pub use contention_red::ContentionRed;
 pub use drr::Drr;
 pub use dual::Dual;
+pub use dualpi2::DualPi2;
 pub use fifo::Fifo;
 pub use fq_codel::FqCodel;
+pub use fq_paced::FqPaced;
+pub use fq_pie::FqPie;
 pub use gauge::Gauge;
 pub use las::Las;
+pub use linux_red::LinuxRed;
 pub use paced::Paced;
 pub use per_flow::PerFlow;
+pub use pie::Pie;
 pub use python::Python;
 pub use red::Red;
 pub use room::Room;
 pub use routing_first::RoutingFirst;
 pub use scfq::Scfq;
+pub use sfq::Sfq;
 pub use sjf::Sjf;
 pub use spm::Spm;
+pub use tbf::Tbf;
 pub use vq_red::VqRed;
 pub use wifair_config::Limit;
 
@@ -409,6 +427,22 @@ disciplines! {
     Codel(Box<Codel>), codel = "codel" from "RFC 8289";
     /// Flow queueing with controlled delay: CoDel in many lines, those of new flows first.
     FqCodel(Box<FqCodel>), fq_codel = "fq-codel" from "RFC 8290";
+    /// Common applications kept enhanced: a shaper, classes by code point, fair shares of hosts and flows, COBALT.
+    Cake(Box<Cake>), cake = "cake" from "T. Høiland-Jørgensen et al., 2018; Linux 6.12, net/sched/sch_cake.c";
+    /// Proportional integral controller: drops or marks arrivals with a probability that follows the delay.
+    Pie(Box<Pie>), pie = "pie" from "RFC 8033; Linux 6.12, net/sched/sch_pie.c";
+    /// Flow queueing with PIE: PIE in many lines, those of new flows first.
+    FqPie(Box<FqPie>), fq_pie = "fq-pie" from "Linux 6.12, net/sched/sch_fq_pie.c";
+    /// Coupled queues for classic and L4S traffic: short delay for flows that react to each mark.
+    DualPi2(Box<DualPi2>), dualpi2 = "dualpi2" from "RFC 9332; Linux 6.17, net/sched/sch_dualpi2.c";
+    /// Stochastic fairness queueing: hashed flows in turn.
+    Sfq(Box<Sfq>), sfq = "sfq" from "P. McKenney, 1990; Linux 6.12, net/sched/sch_sfq.c";
+    /// Fair queueing with pacing: flows in turn, each at the rate that its socket asks for.
+    FqPaced(Box<FqPaced>), fq_paced = "fq" from "Linux 6.12, net/sched/sch_fq.c";
+    /// RED as in Linux: in bytes, with its own random gaps.
+    LinuxRed(Box<LinuxRed>), linux_red = "linux-red" from "Linux 6.12, net/sched/sch_red.c; iproute2, tc/q_red.c";
+    /// A token bucket before a FIFO. Not work conserving.
+    Tbf(Box<Tbf>), tbf = "tbf" from "Linux 6.12, net/sched/sch_tbf.c";
     /// Deficit round robin: flows or stations in turn, each with a quantum of bytes.
     Drr(Box<Drr>), drr = "drr" from "M. Shreedhar and G. Varghese, 1995";
     /// Self-clocked fair queueing: flows or stations in the order of service tags.

@@ -35,6 +35,11 @@ impl Room {
         self.packets < self.most.0 && self.bytes + size <= self.most.1
     }
 
+    /// Whether a packet of `size` bytes fits if each packet counts `header` bytes more.
+    pub const fn fits_with(&self, size: u64, header: u64) -> bool {
+        self.packets < self.most.0 && self.bytes + size + header * (self.packets as u64 + 1) <= self.most.1
+    }
+
     /// Whether a packet of `size` bytes would fit into an empty queue.
     pub const fn could_fit(&self, size: u64) -> bool {
         self.most.0 > 0 && size <= self.most.1

@@ -6,6 +6,7 @@ use wifair_ap::{Facts, Schemes};
 use wifair_engine::{Stream, stream};
 use wifair_mac::edcaf::{CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings, SlotRules};
 use wifair_mac::{AccessCategory, AccessPlan, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
+use wifair_packet::FlowLabel;
 use wifair_phy::propagation::Fading;
 use wifair_phy::rate::Adaptation;
 use wifair_phy::{
@@ -522,10 +523,26 @@ fn flow_plan(
         reverse,
         transport,
         workload,
+        label: FlowLabel {
+            hosts: (host_number(flow.from), host_number(flow.to)),
+            dscp: group.dscp.map_or(0, |dscp| dscp.number()),
+            ..FlowLabel::default()
+        },
         category: category(scenario, group).index(),
         start: scenario.start(flow, seed),
         stop: scenario.stop(flow),
     }
+}
+
+/// A number for a host: queues that share by host tell hosts apart by it.
+fn host_number(node: Node) -> u32 {
+    let (kind, index) = match node {
+        Node::Station(index) => (0, index),
+        Node::Ap(index) => (1, index),
+        Node::Server(index) => (2, index),
+        Node::Router(index) => (3, index),
+    };
+    u32::try_from(4 * index + kind).expect("hosts can be numbered")
 }
 
 /// The hops from one node to another, and back; `given` is the path of a flow through the first access point.
@@ -566,6 +583,7 @@ fn between_hosts(forward: Vec<Hop>, reverse: Vec<Hop>) -> FlowPlan {
         reverse,
         transport: TransportPlan::Udp { payload: 0, size: 0, interval: Duration::ZERO, jitter: 0.0 },
         workload: WorkloadPlan::Outside,
+        label: FlowLabel::default(),
         category: AccessCategory::Be.index(),
         start: Time::ZERO,
         stop: Time::NEVER,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use wifair_engine::{Stream, stream};
 use wifair_mac::SaturatedSource;
 use wifair_metrics::Jitter;
-use wifair_packet::{Kind, Packet, PacketId, flag};
+use wifair_packet::{FlowLabel, Kind, Packet, PacketId, flag};
 use wifair_tcp::{Receiver, Sender};
 use wifair_units::{Bytes, Count, Duration, Time};
 
@@ -26,6 +26,7 @@ pub(super) struct Flow {
     pub(super) transport: TransportPlan,
     pub(super) workload: WorkloadPlan,
     /// Index of its packets' access category.
+    pub(super) label: FlowLabel,
     pub(super) category: usize,
     /// Its connections; a closed connection is kept as long as its packets may still be in the network. The first one
     /// is opened at the start of the flow.
@@ -147,6 +148,7 @@ impl World {
             user: None,
             ended: false,
         };
+        self.packets.set_label(number, owner.label);
         let index = number as usize;
         if free {
             self.connections[index] = connection;

@@ -4,7 +4,7 @@ use wifair_ap::Schemes;
 use wifair_engine::Stream;
 use wifair_mac::edcaf::EdcaSettings;
 use wifair_mac::{Access, ChannelSettings, Outages, RadioLinks, RateSettings, SignalSettings, StationSettings};
-use wifair_packet::BROADCAST;
+use wifair_packet::{BROADCAST, FlowLabel};
 use wifair_queue::Queue;
 use wifair_routing::dsdv;
 use wifair_tcp::{ReceiverConfig, SenderConfig};
@@ -199,6 +199,8 @@ pub struct FlowPlan {
     pub transport: TransportPlan,
     /// The workload of the application.
     pub workload: WorkloadPlan,
+    /// What the headers of its packets say besides: its hosts, its code point.
+    pub label: FlowLabel,
     /// Index of its packets' access category, from 0 for the highest priority.
     pub category: usize,
     /// When it begins.

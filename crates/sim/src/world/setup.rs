@@ -90,6 +90,7 @@ impl World {
                 name: flow.name,
                 transport: flow.transport,
                 workload: flow.workload,
+                label: flow.label,
                 category: flow.category,
                 connections: VecDeque::new(),
                 retired: FlowCounters::default(),

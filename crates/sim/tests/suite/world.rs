@@ -5,7 +5,7 @@ use wifair_ap::Schemes;
 use wifair_config::Limit;
 use wifair_engine::stream;
 use wifair_mac::{Access, Eifs, StationSettings};
-use wifair_packet::{Kind, Packet};
+use wifair_packet::{FlowLabel, Kind, Packet};
 use wifair_phy::Timing;
 use wifair_queue::Queue;
 use wifair_sim::record::Outcome;
@@ -209,6 +209,7 @@ fn plan(setup: &Setup) -> (WorldPlan, Labels) {
             forward,
             reverse,
             transport,
+            label: FlowLabel::default(),
             category: 2,
             workload,
             start: if setup.together { Time::ZERO } else { Time::from_nanos(index as u64 * 10_000_000) },

@@ -1,6 +1,6 @@
 //! CoDel: controlled delay.
 //!
-//! Source: RFC 8289, section 5. Dropping starts when packets have spent more than `target` in the queue for a whole
+//! Source: RFC 8289, section 5; Linux 6.12, `net/sched/sch_codel.c`. Dropping starts when packets have spent more than `target` in the queue for a whole
 //! `interval`; while that lasts, departing packets are dropped at the times
 //!
 //! ```text
@@ -11,16 +11,45 @@
 //! grew in that episode. Nothing is dropped while the queue holds no more than one full packet. ECN-capable packets are
 //! marked instead.
 //!
+//! The law is computed as Linux does it ([`linux`]) or in real numbers ([`rfc`]). By Linux's rules the first drops come
+//! sooner after each other, and packets count with their Ethernet header.
+//!
 //! Departure: a marked packet ends the search for a packet to send, because it is itself sent (as in Linux); so one
 //! departure marks at most one packet.
 
-use wifair_config::table;
-use wifair_packet::{Packet, PacketId, Packets};
+mod linux;
+mod rfc;
+
+use linux::LinuxState;
+use rfc::RfcState;
+use wifair_config::{choice, table};
+use wifair_packet::{PacketId, Packets};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::bounded::BoundedLine;
+use super::linux::{HEADER, MTU};
 use super::room::{Room, mark};
 use super::{Cause, Discipline, Dropped, Site};
+
+choice! {
+    /// How CoDel computes its times.
+    pub enum Arithmetic {
+        /// In whole numbers, as Linux does; packets count with an Ethernet header of 14 bytes.
+        Linux = "linux" from "Linux 6.12, include/net/codel_impl.h",
+        /// In real numbers; packets count as IP packets.
+        Rfc = "rfc" from "RFC 8289, section 5",
+    }
+}
+
+impl Arithmetic {
+    /// What it counts of each packet besides the IP packet, in bytes.
+    pub const fn header(self) -> u64 {
+        match self {
+            Self::Linux => HEADER,
+            Self::Rfc => 0,
+        }
+    }
+}
 
 table! {
     /// Controlled delay.
@@ -32,8 +61,13 @@ table! {
         pub interval: Duration = Duration::from_millis(100), "above 0 s" => |time| *time > Duration::ZERO;
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;
+        /// How the times of drops are computed.
+        pub arithmetic: Arithmetic = Arithmetic::Linux;
         /// Nothing is dropped while the queue holds no more than this.
-        pub full_packet: Bytes = Bytes(1500);
+        pub full_packet: Bytes = Bytes(match arithmetic {
+            Arithmetic::Linux => MTU,
+            Arithmetic::Rfc => 1500,
+        }), by arithmetic;
     }
 }
 
@@ -49,47 +83,44 @@ pub struct Leaving {
 }
 
 /// The control law of one queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CodelState {
-    /// When the sojourn time will have exceeded the target for a whole interval.
-    above_at: Option<Time>,
-    dropping: bool,
-    next_drop: Time,
-    count: u32,
-    last_count: u32,
-    marks: u64,
+#[derive(Clone, Copy, Debug)]
+pub enum CodelState {
+    /// As in Linux.
+    Linux(LinuxState),
+    /// As in RFC 8289.
+    Rfc(RfcState),
 }
 
 impl CodelState {
+    /// The state at the start.
+    pub fn new(arithmetic: Arithmetic) -> Self {
+        match arithmetic {
+            Arithmetic::Linux => Self::Linux(LinuxState::default()),
+            Arithmetic::Rfc => Self::Rfc(RfcState::default()),
+        }
+    }
+
     /// Packets marked.
     pub const fn marks(&self) -> u64 {
-        self.marks
+        match self {
+            Self::Linux(state) => state.marks,
+            Self::Rfc(state) => state.marks,
+        }
     }
 
     /// Drops in this episode.
     pub const fn count(&self) -> u32 {
-        if self.dropping { self.count } else { 0 }
-    }
-
-    fn may_drop(&mut self, now: Time, leaving: Option<&Leaving>, params: &Params) -> bool {
-        let is_above = leaving.is_some_and(|leaving| {
-            now.saturating_since(leaving.since) >= params.target && leaving.left > params.full_packet.0
-        });
-        if !is_above {
-            self.above_at = None;
-            return false;
-        }
-        match self.above_at {
-            None => {
-                self.above_at = Some(now + params.interval);
-                false
-            }
-            Some(time) => now >= time,
+        match self {
+            Self::Linux(state) => state.count(),
+            Self::Rfc(state) => state.count(),
         }
     }
 
-    fn next_after(&self, time: Time, params: &Params) -> Time {
-        time + Duration::from_secs_f64(params.interval.as_secs() / f64::from(self.count.max(1)).sqrt())
+    /// Counts packets that were dropped because the buffer was full: in Linux they raise the count.
+    pub const fn count_overflow(&mut self, packets: u32) {
+        if let Self::Linux(state) = self {
+            state.count_overflow(packets);
+        }
     }
 
     /// The packet to send: `pop` takes packets from the head of the queue, and skipped packets are dropped.
@@ -99,53 +130,12 @@ impl CodelState {
         params: &Params,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        mut pop: impl FnMut(&Packets) -> Option<Leaving>,
+        pop: impl FnMut(&Packets) -> Option<Leaving>,
     ) -> Option<PacketId> {
-        let mut leaving = pop(packets);
-        let mut may_drop = self.may_drop(now, leaving.as_ref(), params);
-        // Handles a packet that is due to be dropped. Returns true if it is marked and sent instead.
-        let mut marks = 0;
-        let mut spare = |packet: &mut Packet| {
-            let marked = params.ecn && mark(packet);
-            marks += u64::from(marked);
-            marked
-        };
-        if self.dropping {
-            if !may_drop {
-                self.dropping = false;
-            }
-            while self.dropping && now >= self.next_drop {
-                let id = leaving.expect("what may be dropped is there").id;
-                self.count += 1;
-                if spare(&mut packets[id]) {
-                    self.next_drop = self.next_after(self.next_drop, params);
-                    break;
-                }
-                dropped.push((id, Cause::Early));
-                leaving = pop(packets);
-                may_drop = self.may_drop(now, leaving.as_ref(), params);
-                if may_drop {
-                    self.next_drop = self.next_after(self.next_drop, params);
-                } else {
-                    self.dropping = false;
-                }
-            }
-        } else if may_drop {
-            let id = leaving.expect("what may be dropped is there").id;
-            if !spare(&mut packets[id]) {
-                dropped.push((id, Cause::Early));
-                leaving = pop(packets);
-                self.may_drop(now, leaving.as_ref(), params);
-            }
-            self.dropping = true;
-            let grown = self.count.saturating_sub(self.last_count);
-            let recent = now.saturating_since(self.next_drop) < params.interval * 16;
-            self.count = if grown > 1 && recent { grown } else { 1 };
-            self.next_drop = self.next_after(now, params);
-            self.last_count = self.count;
+        match self {
+            Self::Linux(state) => state.dequeue(now, params, packets, dropped, pop),
+            Self::Rfc(state) => state.dequeue(now, params, packets, dropped, pop),
         }
-        self.marks += marks;
-        leaving.map(|leaving| leaving.id)
     }
 }
 
@@ -165,7 +155,7 @@ impl Codel {
         Self {
             line: BoundedLine::new(Room::new(site.limit, None)),
             params: params.clone(),
-            control: CodelState::default(),
+            control: CodelState::new(params.arithmetic),
             delay: Duration::ZERO,
         }
     }
@@ -178,10 +168,11 @@ impl Discipline for Codel {
 
     fn dequeue(&mut self, now: Time, packets: &mut Packets, dropped: &mut Dropped) -> Option<PacketId> {
         let (line, delay) = (&mut self.line, &mut self.delay);
+        let header = self.params.arithmetic.header();
         self.control.dequeue(now, &self.params, packets, dropped, |packets| {
             let (id, since) = line.take(packets)?;
             *delay = now.saturating_since(since);
-            Some(Leaving { id, since, left: line.bytes() })
+            Some(Leaving { id, since, left: line.bytes() + header * line.len() as u64 })
         })
     }
 
@@ -205,11 +196,15 @@ impl Discipline for Codel {
 
 #[cfg(test)]
 mod tests {
-    use wifair_packet::flag;
+    use wifair_packet::{Packet, flag};
 
     use super::super::Limit;
     use super::super::testing::QueueBench;
     use super::*;
+
+    fn rfc() -> Params {
+        Params { arithmetic: Arithmetic::Rfc, full_packet: Bytes(1500), ..Params::default() }
+    }
 
     fn codel(params: &Params) -> QueueBench<Codel> {
         QueueBench::new(Codel::new(params, &Site { limit: Limit::Packets(5000), ..QueueBench::<Codel>::SITE }))
@@ -243,14 +238,25 @@ mod tests {
     #[test]
     fn drops_follow_the_control_law() {
         let times = [105, 205, 276, 334, 384, 429, 469];
-        assert_eq!(overload(&Params::default(), 0), (times.to_vec(), vec![]));
-        assert_eq!(overload(&Params::default(), flag::ECT), (vec![], times.to_vec()));
-        assert_eq!(overload(&Params { ecn: false, ..Params::default() }, flag::ECT).0, times);
+        assert_eq!(overload(&rfc(), 0), (times.to_vec(), vec![]));
+        assert_eq!(overload(&rfc(), flag::ECT), (vec![], times.to_vec()));
+        assert_eq!(overload(&Params { ecn: false, ..rfc() }, flag::ECT).0, times);
+    }
+
+    /// By hand, in units of 1024 ns: a packet has waited 4882 for the first time at 5 ms, so packets may be dropped
+    /// after 4882 + 97656 = 102538, which is at 105 ms. With r in units of 2^-16, r = 65535 after one drop, and Newton's
+    /// step gives 32769 after two (65535 (3 - 2 (1 - 2^-15))/2), then 36864, 31968, 28935, 26481 and 24588. The gaps are r
+    /// times the interval: 100.0, 50.0, 56.2, 48.8, 44.2, 40.4 and 37.5 ms. So drops are due at 105, 205.0, 255.0,
+    /// 311.2, 360.0, 404.2, 444.6 and 482.1 ms.
+    #[test]
+    fn drops_follow_the_law_in_the_integers_of_linux() {
+        let (dropped_at, _) = overload(&Params::default(), 0);
+        assert_eq!(dropped_at, [105, 205, 255, 312, 361, 405, 445, 483]);
     }
 
     #[test]
     fn a_short_wait_is_left_alone() {
-        let mut bench = codel(&Params::default());
+        let mut bench = codel(&rfc());
         for _ in 0..1000 {
             bench.put_all([packet(0); 2]);
             bench.wait(Duration::from_micros(4999));
@@ -262,7 +268,7 @@ mod tests {
     /// However long it has waited, the last packet of a queue is not dropped.
     #[test]
     fn a_queue_of_one_packet_is_left_alone() {
-        let mut bench = codel(&Params::default());
+        let mut bench = codel(&rfc());
         for _ in 0..100 {
             bench.put(packet(0));
             bench.wait(Duration::from_millis(50));
@@ -277,7 +283,7 @@ mod tests {
     /// at 563.
     #[test]
     fn an_episode_soon_after_another_remembers_its_rate() {
-        let mut bench = codel(&Params::default());
+        let mut bench = codel(&rfc());
         bench.put_all([packet(0); 1000]);
         let mut dropped_at = vec![];
         for ms in 1..=600 {
@@ -296,32 +302,10 @@ mod tests {
         assert_eq!(dropped_at, [105, 205, 276, 334, 505, 563]);
     }
 
-    /// RFC 8289, section 5.5: the count goes on where the previous episode's last drop was due less than 16 intervals
-    /// ago, and had grown by more than one.
-    #[test]
-    fn a_count_is_kept_for_sixteen_intervals() {
-        let params = Params::default();
-        let due = Time::ZERO + Duration::from_secs(1);
-        for (grown, since, count) in
-            [(4, 1_599_999_999, 4), (4, 1_600_000_000, 1), (2, 1_599_999_999, 2), (1, 1_599_999_999, 1)]
-        {
-            let mut packets = Packets::default();
-            let mut leaving: Vec<_> =
-                (0..2).map(|_| Leaving { id: packets.insert(packet(0)), since: Time::ZERO, left: 3000 }).collect();
-            let (last_count, above_at) = (3, Some(Time::ZERO));
-            let mut control =
-                CodelState { above_at, next_drop: due, count: last_count + grown, last_count, ..CodelState::default() };
-            let now = due + Duration::from_nanos(since);
-            let mut dropped = vec![];
-            assert!(control.dequeue(now, &params, &mut packets, &mut dropped, |_| leaving.pop()).is_some());
-            assert_eq!((control.count(), dropped.len()), (count, 1), "grown by {grown}, after {since} ns");
-        }
-    }
-
     /// The discipline decides which packet is next, so an aggregate gets that one, wherever it goes.
     #[test]
     fn an_aggregate_gets_the_next_packet_for_any_station() {
-        let mut bench = codel(&Params::default());
+        let mut bench = codel(&rfc());
         bench.put_all([1, 2].map(|hop| Packet { hop, ..packet(0) }));
         assert_eq!(bench.get_for(2).expect("two packets wait").hop, 1);
         assert_eq!(bench.get_for(2).expect("one packet waits").hop, 2);
