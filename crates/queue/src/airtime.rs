@@ -21,7 +21,7 @@ use wifair_config::table;
 use wifair_packet::{Packet, PacketId, Packets, entry};
 use wifair_units::{Bytes, Duration, Time};
 
-use super::fq::{Fq, NewAndOldLists, Place};
+use super::fq::{Fq, FqPlace, NewAndOldLists};
 use super::{AirUse, Discipline, Dropped, Site, codel, flow_key, station_key};
 
 table! {
@@ -71,7 +71,7 @@ impl Airtime {
         let Params { target, interval, ecn, .. } = *params;
         let codel = codel::Params { target, interval, ecn, full_packet: Bytes(0), ..codel::Params::default() };
         Self {
-            fq: Fq::new(site.limit, params.flow_quantum.0 as i64, &codel, Place::WifiStack),
+            fq: Fq::new(site.limit, params.flow_quantum.0 as i64, &codel, FqPlace::WifiStack),
             quantum: params.quantum.as_nanos() as i64,
             count_received: params.count_received,
             stations: vec![],

@@ -1,22 +1,22 @@
 //! DualPI2: coupled queues for classic and L4S traffic.
 //!
 //! Source: RFC 9332 as in Linux 6.17, `net/sched/sch_dualpi2.c`, in its integers. L4S packets (ECT(1) or CE; with
-//! `ecn_mask = "any"` all ECN-capable ones) have a queue of their own, the L-queue; all others wait in the C-queue. Every
-//! `update` a PI controller changes the probability p, with the longer of the times that both heads have waited:
+//! `ecn_mask = "any"` all ECN-capable ones) have a queue of their own, the L-queue; all others wait in the C-queue.
+//! Every `update` a PI controller changes the probability p, with the longer of the times that both heads have waited:
 //!
 //! ```text
 //! p <- p + alpha (delay - target) + beta (delay - delay before)
 //! ```
 //!
-//! As a packet leaves and at least two full packets stay, a classic packet is chosen with probability p^2 (two draws), an
-//! L4S packet with probability `coupling` p. Chosen packets are marked, classic ones that are not ECN-capable dropped. If
-//! `coupling` p is above 1 (overload), classic and L4S packets are dropped with probability p^2 and the rest of the L4S
-//! packets are marked; without `drop_overload` p is kept below 1 / `coupling` instead. An L4S packet that has waited
-//! longer than `step` is marked in any case.
+//! As a packet leaves and at least two full packets stay, a classic packet is chosen with probability p^2 (two draws),
+//! an L4S packet with probability `coupling` p. Chosen packets are marked, classic ones that are not ECN-capable
+//! dropped. If `coupling` p is above 1 (overload), classic and L4S packets are dropped with probability p^2 and the
+//! rest of the L4S packets are marked; without `drop_overload` p is kept below 1 / `coupling` instead. An L4S packet
+//! that has waited longer than `step` is marked in any case.
 //!
 //! The L-queue is served first while a credit is at most 0. Its packets raise the credit by their length times
-//! `classic_share` percent while classic packets wait, and these lower it by the rest. It starts anew when the link finds
-//! both queues empty. A full queue drops the arrival.
+//! `classic_share` percent while classic packets wait, and these lower it by the rest. It starts anew when the link
+//! finds both queues empty. A full queue drops the arrival.
 
 use std::collections::VecDeque;
 
@@ -69,13 +69,13 @@ fn scaled_gain(gain: f64) -> i64 {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Band {
+enum DualBand {
     Classic,
     L4s,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct TimedPacket {
     id: PacketId,
     since: Time,
     length: u64,
@@ -88,8 +88,8 @@ pub struct DualPi2 {
     alpha: i64,
     beta: i64,
     room: Room,
-    classic: VecDeque<Waiting>,
-    l4s: VecDeque<Waiting>,
+    classic: VecDeque<TimedPacket>,
+    l4s: VecDeque<TimedPacket>,
     /// In units of 2^-32.
     probability: u32,
     last_delay: u64,
@@ -147,7 +147,7 @@ impl DualPi2 {
     }
 
     fn update(&mut self, at: Time) {
-        let waited = |line: &VecDeque<Waiting>| line.front().map_or(0, |head| (at - head.since).as_nanos());
+        let waited = |line: &VecDeque<TimedPacket>| line.front().map_or(0, |head| (at - head.since).as_nanos());
         let delay = waited(&self.classic).max(waited(&self.l4s));
         let error = delay as i64 - self.params.target.as_nanos() as i64;
         let change = delay as i64 - self.last_delay as i64;
@@ -161,10 +161,10 @@ impl DualPi2 {
         }
     }
 
-    fn band(&self, packet: &Packet, packets: &Packets) -> Band {
+    fn band(&self, packet: &Packet, packets: &Packets) -> DualBand {
         let is_l4s = packet.has(flag::CE)
             || packet.has(flag::ECT) && (self.params.ecn_mask == EcnMask::Any || packets.label(packet.flow).l4s);
-        if is_l4s { Band::L4s } else { Band::Classic }
+        if is_l4s { DualBand::L4s } else { DualBand::Classic }
     }
 
     fn roll(&mut self, probability: u32) -> bool {
@@ -180,7 +180,7 @@ impl DualPi2 {
     }
 
     /// Whether a leaving packet is to be dropped; it may be marked.
-    fn must_drop(&mut self, band: Band, packet: &mut Packet) -> bool {
+    fn must_drop(&mut self, band: DualBand, packet: &mut Packet) -> bool {
         let backlog = self.room.bytes() + HEADER * self.room.len() as u64;
         if backlog < 2 * MTU {
             return false;
@@ -189,15 +189,15 @@ impl DualPi2 {
         let coupled = u64::from(p) * u64::from(self.params.coupling);
         let is_overload = coupled > u64::from(u32::MAX);
         match band {
-            Band::Classic => self.roll(p) && self.roll(p) && (is_overload || !self.mark(packet)),
-            Band::L4s if is_overload => {
+            DualBand::Classic => self.roll(p) && self.roll(p) && (is_overload || !self.mark(packet)),
+            DualBand::L4s if is_overload => {
                 let drops = self.params.drop_overload && self.roll(p) && self.roll(p);
                 if !drops {
                     self.mark(packet);
                 }
                 drops
             }
-            Band::L4s => self.roll(coupled as u32) && !self.mark(packet),
+            DualBand::L4s => self.roll(coupled as u32) && !self.mark(packet),
         }
     }
 }
@@ -212,10 +212,10 @@ impl Discipline for DualPi2 {
             return;
         }
         self.room.enter(packet);
-        let waiting = Waiting { id, since: now, length: length(packet) };
+        let waiting = TimedPacket { id, since: now, length: length(packet) };
         match band {
-            Band::Classic => self.classic.push_back(waiting),
-            Band::L4s => self.l4s.push_back(waiting),
+            DualBand::Classic => self.classic.push_back(waiting),
+            DualBand::L4s => self.l4s.push_back(waiting),
         }
     }
 
@@ -224,11 +224,11 @@ impl Discipline for DualPi2 {
         loop {
             let share = i64::from(self.params.classic_share);
             let (waiting, band, change) = if !self.l4s.is_empty() && (self.classic.is_empty() || self.credit <= 0) {
-                (self.l4s.pop_front(), Band::L4s, if self.classic.is_empty() { 0 } else { share })
+                (self.l4s.pop_front(), DualBand::L4s, if self.classic.is_empty() { 0 } else { share })
             } else {
-                (self.classic.pop_front(), Band::Classic, if self.l4s.is_empty() { 0 } else { share - 100 })
+                (self.classic.pop_front(), DualBand::Classic, if self.l4s.is_empty() { 0 } else { share - 100 })
             };
-            let Some(Waiting { id, since, length }) = waiting else {
+            let Some(TimedPacket { id, since, length }) = waiting else {
                 self.reset_credit();
                 return None;
             };
@@ -238,7 +238,7 @@ impl Discipline for DualPi2 {
                 dropped.push((id, Cause::Early));
                 continue;
             }
-            if band == Band::L4s && now - since > self.params.step {
+            if band == DualBand::L4s && now - since > self.params.step {
                 self.mark(packet);
             }
             self.credit += change * length as i64;

@@ -6,9 +6,9 @@
 //! otherwise CoDel takes a packet from it, which costs its size in credits. An empty old line is removed. An empty new
 //! line moves to the old lines first, so that no flow gains by becoming empty again and again.
 //!
-//! A full buffer drops from the head of the line that holds the most bytes: the qdisc `fq_codel` up to half of its bytes
-//! and at most 64 packets at once, Linux's Wi-Fi stack (`include/net/fq_impl.h`) one packet at a time. CoDel drops nothing
-//! while no more than a full packet is left: in the qdisc of all lines, in the Wi-Fi stack of the line.
+//! A full buffer drops from the head of the line that holds the most bytes: the qdisc `fq_codel` up to half of its
+//! bytes and at most 64 packets at once, Linux's Wi-Fi stack (`include/net/fq_impl.h`) one packet at a time. CoDel
+//! drops nothing while no more than a full packet is left: in the qdisc of all lines, in the Wi-Fi stack of the line.
 //!
 //! With `arithmetic = "rfc"`, sizes are those of IP packets and the qdisc, too, asks what the line holds.
 //!
@@ -38,7 +38,7 @@ struct CodelLine {
 
 /// In which of its two places this code stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FqPlace {
     /// The queue discipline `fq_codel`.
     Qdisc,
     /// The queues of Linux's Wi-Fi stack.
@@ -114,14 +114,14 @@ pub struct Fq {
     states: Vec<CodelLine>,
     quantum: i64,
     codel: codel::Params,
-    place: Place,
+    place: FqPlace,
     /// Counted with each packet, in bytes.
     header: u64,
 }
 
 impl Fq {
     /// An empty queue.
-    pub fn new(limit: Limit, quantum: i64, codel: &codel::Params, place: Place) -> Self {
+    pub fn new(limit: Limit, quantum: i64, codel: &codel::Params, place: FqPlace) -> Self {
         Self {
             room: Room::new(limit, None),
             lines: Lines::default(),
@@ -172,8 +172,8 @@ impl Fq {
         let fattest = (0..self.states.len()).rev().max_by_key(|line| self.bytes(*line));
         let fattest = fattest.expect("a buffer that overflows has a line");
         let (most, half) = match self.place {
-            Place::Qdisc => (BATCH, self.bytes(fattest) / 2),
-            Place::WifiStack => (1, 0),
+            FqPlace::Qdisc => (BATCH, self.bytes(fattest) / 2),
+            FqPlace::WifiStack => (1, 0),
         };
         let (mut count, mut bytes) = (0, 0);
         while count < most && (count == 0 || bytes < half) {
@@ -183,7 +183,7 @@ impl Fq {
             count += 1;
             bytes += u64::from(first.size) + self.header;
         }
-        if let (Place::Qdisc, Some(control)) = (self.place, &mut self.states[fattest].control) {
+        if let (FqPlace::Qdisc, Some(control)) = (self.place, &mut self.states[fattest].control) {
             control.count_overflow(count);
         }
     }
@@ -210,7 +210,7 @@ impl Fq {
                 let first = lines.pop_first(line)?;
                 room.leave(u64::from(first.size));
                 let (bytes, count) = match place {
-                    Place::Qdisc if header > 0 => (room.bytes(), room.len() as u64),
+                    FqPlace::Qdisc if header > 0 => (room.bytes(), room.len() as u64),
                     _ => (lines.bytes(line), u64::from(lines.packets(line))),
                 };
                 Some(Leaving { id: first.id, since: Time::from_nanos(first.note), left: bytes + header * count })

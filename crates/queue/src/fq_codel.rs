@@ -1,8 +1,8 @@
 //! FQ-CoDel: flow queueing with controlled delay.
 //!
-//! Source: RFC 8290; Linux 6.12, `net/sched/sch_fq_codel.c`. Flows are hashed to a fixed number of lines (sub-queues), with a random key per queue. Lines are
-//! served by deficit round robin, those of new flows first, and each runs CoDel (RFC 8289). Defaults are those of
-//! section 5.2, which goes with a queue limit of 10240 packets.
+//! Source: RFC 8290; Linux 6.12, `net/sched/sch_fq_codel.c`. Flows are hashed to a fixed number of lines (sub-queues),
+//! with a random key per queue. Lines are served by deficit round robin, those of new flows first, and each runs CoDel
+//! (RFC 8289). Defaults are those of section 5.2, which goes with a queue limit of 10240 packets.
 //!
 //! Departure: the hash covers the number of the flow and its direction instead of addresses and ports.
 
@@ -10,7 +10,7 @@ use wifair_config::table;
 use wifair_packet::{PacketId, Packets};
 use wifair_units::{Bytes, Time};
 
-use super::fq::{Fq, NewAndOldLists, Place};
+use super::fq::{Fq, FqPlace, NewAndOldLists};
 use super::linux::SplitMix64;
 use super::{Discipline, Dropped, Site, codel, flow_key};
 
@@ -39,7 +39,7 @@ impl FqCodel {
     /// An empty queue.
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
         Self {
-            fq: Fq::new(site.limit, params.quantum.0 as i64, &params.control, Place::Qdisc),
+            fq: Fq::new(site.limit, params.quantum.0 as i64, &params.control, FqPlace::Qdisc),
             group: NewAndOldLists::default(),
             lines: u64::from(params.lines),
             key: site.stream().bits(),
@@ -79,7 +79,7 @@ mod tests {
     use wifair_units::Duration;
 
     use super::super::testing::{QueueBench, unfairness};
-    use super::super::{Arithmetic, Limit};
+    use super::super::{CodelArithmetic, Limit};
     use super::*;
 
     fn fq_codel(limit: u64) -> QueueBench<FqCodel> {
@@ -97,9 +97,9 @@ mod tests {
         packets.iter().map(|p| (p.flow, p.seq)).collect()
     }
 
-    /// Quantum 1514, and 14 bytes more count with each packet. Flow 0 has packets of 1000 B, flow 1 one of 100 B. Flow 0
-    /// sends two (500 credits left after the first, -514 after the second), gets a quantum and moves to the old lines;
-    /// flow 1, still new, sends its packet, is then found empty and goes behind flow 0; flow 0 sends its third.
+    /// Quantum 1514, and 14 bytes more count with each packet. Flow 0 has packets of 1000 B, flow 1 one of 100 B. Flow
+    /// 0 sends two (500 credits left after the first, -514 after the second), gets a quantum and moves to the old
+    /// lines; flow 1, still new, sends its packet, is then found empty and goes behind flow 0; flow 0 sends its third.
     #[test]
     fn new_lines_go_first() {
         let mut bench = fq_codel(100);
@@ -107,8 +107,8 @@ mod tests {
         bench.put_all((3..6).map(|seq| packet(0, seq, 1000)));
         let first: Vec<_> = (0..4).filter_map(|_| bench.get()).collect();
         assert_eq!(names(&first), [(0, 0), (0, 1), (1, 0), (0, 2)]);
-        // Flow 1 stands behind flow 0 among the old ones. Flow 0 had 1000 credits and has -14 after its third packet, so
-        // it gets a quantum and goes behind flow 1, which still has credits.
+        // Flow 1 stands behind flow 0 among the old ones. Flow 0 had 1000 credits and has -14 after its third packet,
+        // so it gets a quantum and goes behind flow 1, which still has credits.
         bench.put(packet(1, 1, 100));
         assert_eq!(names(&bench.drain()), [(1, 1), (0, 3), (0, 4), (0, 5)]);
     }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn long_lines_share_fairly() {
         let mut params = Params::default();
-        params.control.arithmetic = Arithmetic::Rfc;
+        params.control.arithmetic = CodelArithmetic::Rfc;
         let site = Site { limit: Limit::Packets(100_000), ..QueueBench::<FqCodel>::SITE };
         assert!(unfairness(QueueBench::new(FqCodel::new(&params, &site)), &[1500, 40, 1000, 576]) < 1514 + 2 * 1500);
     }

@@ -1,16 +1,16 @@
 //! fq: fair queueing with pacing.
 //!
 //! Source: Linux 6.12, `net/sched/sch_fq.c`. Each socket has a flow of its own, with credits in bytes. Flows that have
-//! just become active (new) go before the others (old). A flow without credits gets a quantum and goes to the end of the
-//! old ones; an empty new flow joins the old ones if there are any, and an empty old flow becomes inactive. A flow begins
-//! with ten times the largest packet as credit, and one that was inactive for 40 ms has at least a quantum.
+//! just become active (new) go before the others (old). A flow without credits gets a quantum and goes to the end of
+//! the old ones; an empty new flow joins the old ones if there are any, and an empty old flow becomes inactive. A flow
+//! begins with ten times the largest packet as credit, and one that was inactive for 40 ms has at least a quantum.
 //!
-//! A flow whose socket asks for pacing, or all flows if `max_rate` is set, may send when its last packet, or a quantum of
-//! bytes if that is more, would have been sent at that rate; a flow slower than 550 kb/s counts single packets. A flow
-//! that must wait stands apart until its time has come.
+//! A flow whose socket asks for pacing, or all flows if `max_rate` is set, may send when its last packet, or a quantum
+//! of bytes if that is more, would have been sent at that rate; a flow slower than 550 kb/s counts single packets. A
+//! flow that must wait stands apart until its time has come.
 //!
-//! Departures: the three priority bands (since 6.7) and packets with transmit times are left out. In scenarios TCP paces
-//! itself (`pacing` of its flows), as a socket of Linux does without this discipline.
+//! Departures: the three priority bands (since 6.7) and packets with transmit times are left out. In scenarios TCP
+//! paces itself (`pacing` of its flows), as a socket of Linux does without this discipline.
 
 use std::collections::VecDeque;
 

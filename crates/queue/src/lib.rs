@@ -72,7 +72,7 @@ use wifair_units::{BitRate, Duration, Time};
 
 pub use airtime::Airtime;
 pub use cake::Cake;
-pub use codel::{Arithmetic, Codel};
+pub use codel::{Codel, CodelArithmetic};
 pub use contention_red::ContentionRed;
 pub use drr::Drr;
 pub use dual::Dual;

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! where n is the least for which a burst of `burst` packets of the size `mean_packet` does not lift the mean above
-//! `min`. While the queue was found empty the mean falls by a table of shifts. Below `min` nothing is chosen; from `max`
-//! on every arrival is; between them the arrival number k since the last chosen one is chosen if
-//! (mean - min) k >= R, with R uniform between 0 and (max - min) / `max_p`, drawn after each choice.
+//! `min`. While the queue was found empty the mean falls by a table of shifts. Below `min` nothing is chosen; from
+//! `max` on every arrival is; between them the arrival number k since the last chosen one is chosen if (mean - min) k
+//! >= R, with R uniform between 0 and (max - min) / `max_p`, drawn after each choice.
 //!
 //! A chosen packet is dropped, or marked if it is ECN-capable and `ecn` is on, also beyond `max`, unless `hard_drop`.
 

@@ -7,16 +7,16 @@
 //! ```
 //!
 //! with smaller gains while p is small (half below 0.1, and a quarter of that below each of 0.01, 0.001, ... 0.000001).
-//! The delay is that of the last packet that left, 0 once the queue is empty. A step is at most 0.02 where p is at least
-//! 0.1, a delay above 250 ms adds 0.02, and p falls by 1/64 when the delay was 0 twice.
+//! The delay is that of the last packet that left, 0 once the queue is empty. A step is at most 0.02 where p is at
+//! least 0.1, a delay above 250 ms adds 0.02, and p falls by 1/64 when the delay was 0 twice.
 //!
-//! An arrival is chosen with probability p, but none while the burst allowance of 150 ms lasts, while the delay is below
-//! half the target and p below 0.2, or while fewer than two full packets wait. The sum of p over the arrivals since the
-//! last chosen one must be at least 0.85, and forces a choice at 8.5. A chosen packet is marked if it is ECN-capable and
-//! p at most 0.1, else dropped.
+//! An arrival is chosen with probability p, but none while the burst allowance of 150 ms lasts, while the delay is
+//! below half the target and p below 0.2, or while fewer than two full packets wait. The sum of p over the arrivals
+//! since the last chosen one must be at least 0.85, and forces a choice at 8.5. A chosen packet is marked if it is
+//! ECN-capable and p at most 0.1, else dropped.
 //!
-//! Linux rounds `update` up to whole ticks of its timer (`tick`), and the timer goes off a tick later, so that it is never
-//! early: 15 ms are 20 ms at 250 Hz, and 30 ms at 100 Hz.
+//! Linux rounds `update` up to whole ticks of its timer (`tick`), and the timer goes off a tick later, so that it is
+//! never early: 15 ms are 20 ms at 250 Hz, and 30 ms at 100 Hz.
 //!
 //! Departure: the first update is `update` after the start, where Linux waits for half a second after it has made the
 //! queue; a device has its queue long before.

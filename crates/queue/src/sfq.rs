@@ -2,9 +2,9 @@
 //!
 //! Source: P. McKenney, INFOCOM 1990, as in Linux 6.12, `net/sched/sch_sfq.c`. Flows are hashed to slots. Slots with
 //! packets take turns: a slot that has used its quantum gets another one and goes to the end. A new slot joins at the
-//! end, with one quantum. A full queue drops a packet of the longest slot, counted in packets, and of the slots that are
-//! equally long from the one that was the last to reach that length: its last packet, or its first (`head_drop`). Where
-//! all slots hold one packet, the slot whose turn is next loses it. A slot holds at most `depth` packets.
+//! end, with one quantum. A full queue drops a packet of the longest slot, counted in packets, and of the slots that
+//! are equally long from the one that was the last to reach that length: its last packet, or its first (`head_drop`).
+//! Where all slots hold one packet, the slot whose turn is next loses it. A slot holds at most `depth` packets.
 //!
 //! Departures: the hash covers the number of the flow and its direction, and its key does not change (`perturb` is 0 by
 //! default in Linux too). RED within slots is left out.

@@ -1,8 +1,8 @@
 //! TBF: a token bucket before a FIFO.
 //!
 //! Source: Linux 6.12, `net/sched/sch_tbf.c` (man 8 tc-tbf). The bucket fills at the rate, up to the burst; the first
-//! packet leaves as soon as the bucket holds its bytes, which it takes. The FIFO drops arrivals that do not fit. A packet
-//! longer than the burst could never leave and is dropped.
+//! packet leaves as soon as the bucket holds its bytes, which it takes. The FIFO drops arrivals that do not fit. A
+//! packet longer than the burst could never leave and is dropped.
 
 use std::collections::VecDeque;
 

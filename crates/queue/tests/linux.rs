@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use wifair_packet::FlowLabel;
-use wifair_queue::replay::{Arrival, Fate, ReplayLink, replay, tc};
-use wifair_queue::{Arithmetic, Chosen, Queue};
+use wifair_queue::replay::{PacketFate, RecordedArrival, ReplayLink, replay, tc};
+use wifair_queue::{Chosen, CodelArithmetic, Queue};
 use wifair_units::{BitRate, Time};
 
 /// A table: its rows by column name.
@@ -42,8 +42,8 @@ struct Case {
     /// Packets that may have another fate or leave more than 20 us apart: as many as differed between two runs of the
     /// kernel, or between it and the independent model that comes with the recordings.
     may_differ: (usize, usize),
-    arrivals: Vec<Arrival>,
-    fates: Vec<Fate>,
+    arrivals: Vec<RecordedArrival>,
+    fates: Vec<PacketFate>,
     labels: Vec<FlowLabel>,
     /// When DualPI2 changed its probability.
     updates: Vec<Time>,
@@ -75,14 +75,14 @@ fn cases(folder: &Path) -> Vec<Case> {
             let bytes = get("bytes").expect("a length") as u16;
             let is_ack = row["qdisc"].contains("ack-filter") && bytes == 66;
             acks += u64::from(is_ack) * 2896;
-            arrivals.push(Arrival {
+            arrivals.push(RecordedArrival {
                 at: Time::from_nanos(get("arrive_ns").expect("a time")),
                 flow: get("flow").expect("a flow") as u32,
                 bytes,
                 tos: get("tos").expect("a TOS byte") as u8,
                 ack: is_ack.then_some(acks),
             });
-            fates.push(Fate { depart: get("depart_ns").map(Time::from_nanos), marked: packet["marked"] == "1" });
+            fates.push(PacketFate { depart: get("depart_ns").map(Time::from_nanos), marked: packet["marked"] == "1" });
         }
         let most = |what: &str| {
             let of = |kind: &str| number(row[&*format!("{kind}_{what}")]).unwrap_or(0) as usize;
@@ -113,7 +113,7 @@ fn updates(path: &Path) -> Vec<Time> {
 
 /// How our fates differ from the recorded ones: packets with another fate or mark, the first of them, packets that left
 /// more than 20 us apart, and the largest difference of the rest in nanoseconds.
-fn differences(ours: &[Fate], theirs: &[Fate]) -> (usize, Option<usize>, usize, u64) {
+fn differences(ours: &[PacketFate], theirs: &[PacketFate]) -> (usize, Option<usize>, usize, u64) {
     let (mut differ, mut first, mut moved, mut most) = (0, None, 0, 0);
     for (index, (our, their)) in ours.iter().zip(theirs).enumerate() {
         if our.depart.is_some() != their.depart.is_some() || our.marked != their.marked {
@@ -138,7 +138,7 @@ const KNOWN: [(&str, usize, usize, &str); 6] = [
 ];
 
 /// Bytes and mean delay of each flow.
-fn by_flow(arrivals: &[Arrival], fates: &[Fate]) -> BTreeMap<u32, (f64, f64)> {
+fn by_flow(arrivals: &[RecordedArrival], fates: &[PacketFate]) -> BTreeMap<u32, (f64, f64)> {
     let mut flows: BTreeMap<u32, (f64, f64, f64)> = BTreeMap::new();
     for (arrival, fate) in arrivals.iter().zip(fates) {
         if let Some(depart) = fate.depart {
@@ -157,7 +157,7 @@ fn apart(ours: f64, theirs: f64) -> f64 {
 }
 
 /// What was compared, as text, and whether it agrees.
-fn verdict(case: &Case, ours: &[Fate]) -> (String, bool) {
+fn verdict(case: &Case, ours: &[PacketFate]) -> (String, bool) {
     let theirs = &case.fates;
     let ((drops, marks, delay), (their_drops, their_marks, their_delay)) =
         (counts(&case.arrivals, ours), counts(&case.arrivals, theirs));
@@ -194,7 +194,7 @@ fn verdict(case: &Case, ours: &[Fate]) -> (String, bool) {
     }
 }
 
-fn replayed(case: &Case, asks_empty: bool) -> Vec<Fate> {
+fn replayed(case: &Case, asks_empty: bool) -> Vec<PacketFate> {
     let link = ReplayLink { rate: case.link.map(BitRate::from_bps), asks_empty };
     let settings = tc::settings(&case.qdisc).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     let mut queue = Queue::new(&settings, link.rate, 1, "replay");
@@ -204,7 +204,7 @@ fn replayed(case: &Case, asks_empty: bool) -> Vec<Fate> {
     replay(&mut queue, &case.labels, &case.arrivals, link)
 }
 
-fn counts(arrivals: &[Arrival], fates: &[Fate]) -> (usize, usize, f64) {
+fn counts(arrivals: &[RecordedArrival], fates: &[PacketFate]) -> (usize, usize, f64) {
     let sent = fates.iter().zip(arrivals).filter_map(|(fate, arrival)| {
         fate.depart.map(|depart| (depart.as_nanos() as f64 - arrival.at.as_nanos() as f64) / 1e6)
     });
@@ -213,8 +213,8 @@ fn counts(arrivals: &[Arrival], fates: &[Fate]) -> (usize, usize, f64) {
     (fates.len() - delays.len(), marked, delays.iter().sum::<f64>() / delays.len() as f64)
 }
 
-/// Each case agrees as closely as the recordings allow: by packet, by flow, or in its counts (drops and marks within 3 % or
-/// 3, mean delay within 5 %). With `WIFAIR_LINUX_QUEUES_PAGE=FILE` the table is written there.
+/// Each case agrees as closely as the recordings allow: by packet, by flow, or in its counts (drops and marks within 3
+/// % or 3, mean delay within 5 %). With `WIFAIR_LINUX_QUEUES_PAGE=FILE` the table is written there.
 #[test]
 fn linux_queue_disciplines() {
     let sample = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/linux-queues"));
@@ -248,7 +248,7 @@ fn other_arithmetic_gives_other_fates() {
     let case = cases(&sample).into_iter().find(|case| case.name == "codel-1mbit").expect("a case of the sample");
     let mut settings = tc::settings(&case.qdisc).expect("a line of tc");
     let Chosen::Codel(params) = &mut settings.discipline else { panic!("CoDel") };
-    params.arithmetic = Arithmetic::Rfc;
+    params.arithmetic = CodelArithmetic::Rfc;
     let link = ReplayLink { rate: case.link.map(BitRate::from_bps), asks_empty: false };
     let ours = replay(&mut Queue::new(&settings, link.rate, 1, "replay"), &[], &case.arrivals, link);
     let (differ, ..) = differences(&ours, &case.fates);

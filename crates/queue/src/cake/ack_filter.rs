@@ -1,9 +1,9 @@
 //! CAKE's ACK filter: drops pure ACKs that a later one makes superfluous.
 //!
-//! Source: Linux 6.12, `net/sched/sch_cake.c`; A. Y. Kuzmanovic and others on ACK thinning, and RFC 3449, section 5.2.1.
-//! When an ACK joins a line, the first earlier pure ACK of the same flow is dropped, if it acknowledges no more, has no
-//! newer timestamps, its SACK blocks are covered and its ECN flags match, and a second such ACK follows. In aggressive
-//! mode one is enough, if the new ACK comes next.
+//! Source: Linux 6.12, `net/sched/sch_cake.c`; A. Y. Kuzmanovic and others on ACK thinning, and RFC 3449, section
+//! 5.2.1. When an ACK joins a line, the first earlier pure ACK of the same flow is dropped, if it acknowledges no more,
+//! has no newer timestamps, its SACK blocks are covered and its ECN flags match, and a second such ACK follows. In
+//! aggressive mode one is enough, if the new ACK comes next.
 
 use wifair_config::choice;
 use wifair_packet::{Kind, Packet, flag};

@@ -1,9 +1,9 @@
 //! COBALT: CoDel and BLUE side by side, for each flow.
 //!
-//! Source: Linux 6.12, `net/sched/sch_cake.c`. CoDel's count falls again while the delay is below the target, instead of
-//! starting anew; times are in nanoseconds and 1/sqrt(count) in 32 bits, from a table below 16 and by one Newton step
-//! above. BLUE drops with a probability that rises by 1/256 when the queue overflows and falls by 1/4096 when it is found
-//! empty, each at most once in `target`.
+//! Source: Linux 6.12, `net/sched/sch_cake.c`. CoDel's count falls again while the delay is below the target, instead
+//! of starting anew; times are in nanoseconds and 1/sqrt(count) in 32 bits, from a table below 16 and by one Newton
+//! step above. BLUE drops with a probability that rises by 1/256 when the queue overflows and falls by 1/4096 when it
+//! is found empty, each at most once in `target`.
 
 use wifair_config::choice;
 use wifair_packet::Packet;
@@ -119,8 +119,8 @@ impl Cobalt {
         }
     }
 
-    /// Whether a leaving packet that has waited for `waited` is to be dropped; it may be marked. `bulk_flows` is 0 unless
-    /// the shaper is for incoming traffic.
+    /// Whether a leaving packet that has waited for `waited` is to be dropped; it may be marked. `bulk_flows` is 0
+    /// unless the shaper is for incoming traffic.
     pub fn must_drop(
         &mut self,
         now: i64,

@@ -5,11 +5,11 @@
 //!
 //! - A shaper without bursts lets the next packet go when the previous one, with `overhead`, has been sent at
 //!   `bandwidth`.
-//! - Code points choose one of several [`tins`]. With a bandwidth, the one of highest priority that keeps to its rate goes
-//!   first, otherwise the one that is due first; without, tins share by weight.
-//! - In a tin, flows have queues by an 8-way set-associative hash over 1024 and share by deficit round robin, sparse ones
-//!   first. With host isolation the quantum of a flow is divided by the number of busy flows of its source or destination,
-//!   whichever has more.
+//! - Code points choose one of several [`tins`]. With a bandwidth, the one of highest priority that keeps to its rate
+//!   goes first, otherwise the one that is due first; without, tins share by weight.
+//! - In a tin, flows have queues by an 8-way set-associative hash over 1024 and share by deficit round robin, sparse
+//!   ones first. With host isolation the quantum of a flow is divided by the number of busy flows of its source or
+//!   destination, whichever has more.
 //! - Each queue has [`cobalt`]. Queues that ran empty stay listed until their state has decayed.
 //! - A full buffer, counted in memory, drops from the head of the queue with most bytes.
 //!
@@ -96,11 +96,11 @@ table! {
         pub overhead: Option<Bytes> = None, "at most 256 B" => |bytes| bytes.is_none_or(|bytes| bytes.0 <= 256);
         /// The shaper counts packets as at least this long, framing included.
         pub min_packet: Bytes = Bytes(0), "at most 256 B" => |bytes| bytes.0 <= 256;
-        /// Whether the shaper counts dropped packets, too, and CoDel allows for many busy flows: for a shaper behind the
-        /// bottleneck.
+        /// Whether the shaper counts dropped packets, too, and CoDel allows for many busy flows: for a shaper behind
+        /// the bottleneck.
         pub ingress: bool = false;
-        /// Memory for waiting packets, as Linux counts it (2304 B for a full one); if absent, four times what arrives in
-        /// `rtt` at `bandwidth`, but at least 4 MiB, and without bandwidth 15.5 MB.
+        /// Memory for waiting packets, as Linux counts it (2304 B for a full one); if absent, four times what arrives
+        /// in `rtt` at `bandwidth`, but at least 4 MiB, and without bandwidth 15.5 MB.
         pub memory: Option<Bytes> = None, "at least 10 kB" => |memory| memory.is_none_or(|m| m.0 >= 10_000);
         /// How the square roots of CoDel's small counts are found.
         pub roots: Roots = Roots::Table;
@@ -124,7 +124,7 @@ enum Set {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct CakePacket {
     id: PacketId,
     since: Time,
     /// With the Ethernet header, and as the shaper counts it.
@@ -136,7 +136,7 @@ struct Waiting {
 #[derive(Clone, Debug, Default)]
 struct CakeFlow {
     tag: u64,
-    line: VecDeque<Waiting>,
+    line: VecDeque<CakePacket>,
     backlog: u64,
     deficit: i64,
     cobalt: Cobalt,
@@ -310,7 +310,7 @@ impl Cake {
     }
 
     /// Takes the first packet of a queue.
-    fn take(&mut self, tin: usize, flow: usize) -> Option<Waiting> {
+    fn take(&mut self, tin: usize, flow: usize) -> Option<CakePacket> {
         let owner = &mut self.tins[tin];
         let first = owner.flows[flow].line.pop_front()?;
         owner.flows[flow].backlog -= first.bytes;
@@ -320,7 +320,7 @@ impl Cake {
     }
 
     /// Removes a packet from the counts of the whole.
-    fn forget(&mut self, gone: &Waiting) {
+    fn forget(&mut self, gone: &CakePacket) {
         self.memory -= gone.memory;
         self.room.leave(gone.bytes - HEADER);
     }
@@ -500,7 +500,7 @@ impl Cake {
 
 /// What a tin gave.
 enum Served {
-    Packet(usize, Waiting),
+    Packet(usize, CakePacket),
     /// No packet: a tin is to be chosen again.
     Nothing,
 }
@@ -529,7 +529,7 @@ impl Discipline for Cake {
         }
         let packet = &mut packets[id];
         let adjusted = self.params.overhead.map_or(length(packet), |overhead| size + overhead.0);
-        let waiting = Waiting {
+        let waiting = CakePacket {
             id,
             since: now,
             bytes: length(packet),

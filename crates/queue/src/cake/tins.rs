@@ -37,8 +37,8 @@ impl Diffserv {
 
     /// The tin of a code point. With three or four tins, 0 is best effort, 1 bulk, and higher numbers have priority.
     pub const fn tin(self, dscp: u8) -> usize {
-        // Code points by their names: LE 1, CS1 to CS7 multiples of 8, AF11 10 to AF43 38, VA 44, EF 46. 2 and 4 are the
-        // old bits for throughput and low delay.
+        // Code points by their names: LE 1, CS1 to CS7 multiples of 8, AF11 10 to AF43 38, VA 44, EF 46. 2 and 4 are
+        // the old bits for throughput and low delay.
         match (self, dscp) {
             (Self::BestEffort, _) => 0,
             (Self::Precedence, _) => (dscp >> 3) as usize,

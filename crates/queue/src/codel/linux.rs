@@ -7,8 +7,8 @@
 //! r <- r (3 - count r^2) / 2
 //! ```
 //!
-//! so it differs from the true value, most of all after the first drops: 2 drops are followed by a gap of 0.50 intervals
-//! instead of 0.71.
+//! so it differs from the true value, most of all after the first drops: 2 drops are followed by a gap of 0.50
+//! intervals instead of 0.71.
 //!
 //! Departure: the kernel cuts the times of arrival and departure to the unit, here their difference is cut: where a
 //! packet has waited for the target within 1 us, the kernel's decision depends on when it was booted.

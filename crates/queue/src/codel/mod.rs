@@ -1,7 +1,7 @@
 //! CoDel: controlled delay.
 //!
-//! Source: RFC 8289, section 5; Linux 6.12, `net/sched/sch_codel.c`. Dropping starts when packets have spent more than `target` in the queue for a whole
-//! `interval`; while that lasts, departing packets are dropped at the times
+//! Source: RFC 8289, section 5; Linux 6.12, `net/sched/sch_codel.c`. Dropping starts when packets have spent more than
+//! `target` in the queue for a whole `interval`; while that lasts, departing packets are dropped at the times
 //!
 //! ```text
 //! next = previous + interval / sqrt(count)          count: drops in this episode
@@ -33,7 +33,7 @@ use super::{Cause, Discipline, Dropped, Site};
 
 choice! {
     /// How CoDel computes its times.
-    pub enum Arithmetic {
+    pub enum CodelArithmetic {
         /// In whole numbers, as Linux does; packets count with an Ethernet header of 14 bytes.
         Linux = "linux" from "Linux 6.12, include/net/codel_impl.h",
         /// In real numbers; packets count as IP packets.
@@ -41,7 +41,7 @@ choice! {
     }
 }
 
-impl Arithmetic {
+impl CodelArithmetic {
     /// What it counts of each packet besides the IP packet, in bytes.
     pub const fn header(self) -> u64 {
         match self {
@@ -62,11 +62,11 @@ table! {
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;
         /// How the times of drops are computed.
-        pub arithmetic: Arithmetic = Arithmetic::Linux;
+        pub arithmetic: CodelArithmetic = CodelArithmetic::Linux;
         /// Nothing is dropped while the queue holds no more than this.
         pub full_packet: Bytes = Bytes(match arithmetic {
-            Arithmetic::Linux => MTU,
-            Arithmetic::Rfc => 1500,
+            CodelArithmetic::Linux => MTU,
+            CodelArithmetic::Rfc => 1500,
         }), by arithmetic;
     }
 }
@@ -93,10 +93,10 @@ pub enum CodelState {
 
 impl CodelState {
     /// The state at the start.
-    pub fn new(arithmetic: Arithmetic) -> Self {
+    pub fn new(arithmetic: CodelArithmetic) -> Self {
         match arithmetic {
-            Arithmetic::Linux => Self::Linux(LinuxState::default()),
-            Arithmetic::Rfc => Self::Rfc(RfcState::default()),
+            CodelArithmetic::Linux => Self::Linux(LinuxState::default()),
+            CodelArithmetic::Rfc => Self::Rfc(RfcState::default()),
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     fn rfc() -> Params {
-        Params { arithmetic: Arithmetic::Rfc, full_packet: Bytes(1500), ..Params::default() }
+        Params { arithmetic: CodelArithmetic::Rfc, full_packet: Bytes(1500), ..Params::default() }
     }
 
     fn codel(params: &Params) -> QueueBench<Codel> {
@@ -244,10 +244,10 @@ mod tests {
     }
 
     /// By hand, in units of 1024 ns: a packet has waited 4882 for the first time at 5 ms, so packets may be dropped
-    /// after 4882 + 97656 = 102538, which is at 105 ms. With r in units of 2^-16, r = 65535 after one drop, and Newton's
-    /// step gives 32769 after two (65535 (3 - 2 (1 - 2^-15))/2), then 36864, 31968, 28935, 26481 and 24588. The gaps are r
-    /// times the interval: 100.0, 50.0, 56.2, 48.8, 44.2, 40.4 and 37.5 ms. So drops are due at 105, 205.0, 255.0,
-    /// 311.2, 360.0, 404.2, 444.6 and 482.1 ms.
+    /// after 4882 + 97656 = 102538, which is at 105 ms. With r in units of 2^-16, r = 65535 after one drop, and
+    /// Newton's step gives 32769 after two (65535 (3 - 2 (1 - 2^-15))/2), then 36864, 31968, 28935, 26481 and 24588.
+    /// The gaps are r times the interval: 100.0, 50.0, 56.2, 48.8, 44.2, 40.4 and 37.5 ms. So drops are due at 105,
+    /// 205.0, 255.0, 311.2, 360.0, 404.2, 444.6 and 482.1 ms.
     #[test]
     fn drops_follow_the_law_in_the_integers_of_linux() {
         let (dropped_at, _) = overload(&Params::default(), 0);

@@ -1,8 +1,9 @@
 //! Replays recorded arrivals through a queue before an ideal link, for comparison with what another implementation did
 //! with them.
 //!
-//! The link asks for a packet when it falls idle and when one arrives at the idle link, and is busy with it for its length
-//! over the rate; a link without a rate is never busy. An arrival at the instant at which the link falls idle comes first.
+//! The link asks for a packet when it falls idle and when one arrives at the idle link, and is busy with it for its
+//! length over the rate; a link without a rate is never busy. An arrival at the instant at which the link falls idle
+//! comes first.
 
 pub mod tc;
 
@@ -14,7 +15,7 @@ use super::{Discipline, Queue};
 
 /// A packet that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arrival {
+pub struct RecordedArrival {
     /// When.
     pub at: Time,
     /// Its flow.
@@ -29,7 +30,7 @@ pub struct Arrival {
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fate {
+pub struct PacketFate {
     /// When the link began to send it; none if it was dropped.
     pub depart: Option<Time>,
     /// Whether the queue marked it (ECN), and it was sent.
@@ -51,14 +52,19 @@ pub struct ReplayLink {
 /// # Panics
 /// If arrivals are not in order of time.
 #[must_use]
-pub fn replay(queue: &mut Queue, labels: &[FlowLabel], arrivals: &[Arrival], link: ReplayLink) -> Vec<Fate> {
+pub fn replay(
+    queue: &mut Queue,
+    labels: &[FlowLabel],
+    arrivals: &[RecordedArrival],
+    link: ReplayLink,
+) -> Vec<PacketFate> {
     let (mut packets, mut dropped) = (Packets::default(), vec![]);
     for (flow, label) in (0..).zip(labels) {
         packets.set_label(flow, *label);
     }
     // Linux's disciplines count the header themselves; a FIFO counts what it is given.
     let counted = if matches!(queue, Queue::Fifo(_)) { 0 } else { HEADER };
-    let mut fates = vec![Fate::default(); arrivals.len()];
+    let mut fates = vec![PacketFate::default(); arrivals.len()];
     let mut number_of = vec![];
     let mut next = arrivals.iter().enumerate().peekable();
     // When the link can take a packet, and when the queue is to be asked again.
@@ -89,7 +95,7 @@ pub fn replay(queue: &mut Queue, labels: &[FlowLabel], arrivals: &[Arrival], lin
             if let Some(id) = queue.dequeue(now, &mut packets, &mut dropped) {
                 let (packet, number) = (packets.remove(id), number_of[id.index()]);
                 let marked = packet.has(flag::CE) && arrivals[number].tos & 3 != 3;
-                fates[number] = Fate { depart: Some(now), marked };
+                fates[number] = PacketFate { depart: Some(now), marked };
                 let bytes = Bytes(arrivals[number].bytes.into());
                 free_at = link.rate.map_or(now, |rate| now + rate.time_for(bytes));
                 if !queue.is_empty() || link.asks_empty {
@@ -105,7 +111,7 @@ pub fn replay(queue: &mut Queue, labels: &[FlowLabel], arrivals: &[Arrival], lin
     }
 }
 
-fn packet(arrival: &Arrival, counted: u64) -> Packet {
+fn packet(arrival: &RecordedArrival, counted: u64) -> Packet {
     let ecn = match arrival.tos & 3 {
         0 => 0,
         3 => flag::ECT | flag::CE,
@@ -123,12 +129,13 @@ mod tests {
     use super::*;
     use crate::Limit;
 
-    /// 1250 bytes at 10 Mb/s take 1 ms: of four that arrive at once at a FIFO of two, the first leaves at once, two wait,
-    /// the last is dropped.
+    /// 1250 bytes at 10 Mb/s take 1 ms: of four that arrive at once at a FIFO of two, the first leaves at once, two
+    /// wait, the last is dropped.
     #[test]
     fn a_fifo_before_a_link_by_hand() {
         let at = |micros: u64| Time::from_nanos(micros * 1000);
-        let arrivals = [7, 7, 7, 8].map(|time| Arrival { at: at(time), flow: 0, bytes: 1250, tos: 1, ack: None });
+        let arrivals =
+            [7, 7, 7, 8].map(|time| RecordedArrival { at: at(time), flow: 0, bytes: 1250, tos: 1, ack: None });
         for asks_empty in [false, true] {
             let link = ReplayLink { rate: Some(BitRate::from_mbps(10)), asks_empty };
             let fates = replay(&mut Queue::fifo(Limit::Packets(2)), &[], &arrivals, link);

@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// # Errors
 /// If the discipline or an option is not known, or a value cannot be read; the message names it.
 pub fn settings(line: &str) -> Result<QueueSettings, String> {
-    let mut words = Words { words: line.split_whitespace().collect(), at: 0 };
+    let mut words = TcWords { words: line.split_whitespace().collect(), at: 0 };
     let name = words.next().ok_or("no discipline is named")?;
     let usual =
         |discipline, packets| QueueSettings { discipline, limit: Limit::Packets(packets), ..QueueSettings::default() };
@@ -157,7 +157,7 @@ pub fn settings(line: &str) -> Result<QueueSettings, String> {
     Ok(settings)
 }
 
-fn codel_option(params: &mut codel::Params, option: &str, words: &mut Words<'_>) -> Result<(), String> {
+fn codel_option(params: &mut codel::Params, option: &str, words: &mut TcWords<'_>) -> Result<(), String> {
     match option {
         "target" => words.set(&mut params.target),
         "interval" => words.set(&mut params.interval),
@@ -167,7 +167,7 @@ fn codel_option(params: &mut codel::Params, option: &str, words: &mut Words<'_>)
     }
 }
 
-fn pie_option(params: &mut pie::Params, option: &str, words: &mut Words<'_>) -> Result<(), String> {
+fn pie_option(params: &mut pie::Params, option: &str, words: &mut TcWords<'_>) -> Result<(), String> {
     match option {
         "target" => words.set(&mut params.target),
         "tupdate" => words.set(&mut params.update),
@@ -181,7 +181,7 @@ fn pie_option(params: &mut pie::Params, option: &str, words: &mut Words<'_>) -> 
     }
 }
 
-fn cake_option(params: &mut cake::Params, option: &str, words: &mut Words<'_>) -> Result<(), String> {
+fn cake_option(params: &mut cake::Params, option: &str, words: &mut TcWords<'_>) -> Result<(), String> {
     match option {
         "bandwidth" => return words.some(&mut params.bandwidth),
         "unlimited" => params.bandwidth = None,
@@ -215,12 +215,12 @@ fn said(switch: &mut bool, value: bool) -> Result<(), String> {
 }
 
 /// The words that are left.
-struct Words<'a> {
+struct TcWords<'a> {
     words: Vec<&'a str>,
     at: usize,
 }
 
-impl<'a> Words<'a> {
+impl<'a> TcWords<'a> {
     fn next(&mut self) -> Option<&'a str> {
         let word = self.words.get(self.at).copied();
         self.at += 1;
@@ -236,20 +236,20 @@ impl<'a> Words<'a> {
     }
 
     /// The value of the last option.
-    fn value<T: Value>(&mut self) -> Result<T, String> {
+    fn value<T: TcValue>(&mut self) -> Result<T, String> {
         let option = self.words[self.at - 1];
         let word = self.next().ok_or_else(|| format!("`{option}` has no value"))?;
         T::read(word).ok_or_else(|| format!("`{word}` is not a value of `{option}`"))
     }
 
     /// Sets a parameter to the value of the last option.
-    fn set<T: Value>(&mut self, parameter: &mut T) -> Result<(), String> {
+    fn set<T: TcValue>(&mut self, parameter: &mut T) -> Result<(), String> {
         *parameter = self.value()?;
         Ok(())
     }
 
     /// Likewise, for a parameter that may be absent.
-    fn some<T: Value>(&mut self, parameter: &mut Option<T>) -> Result<(), String> {
+    fn some<T: TcValue>(&mut self, parameter: &mut Option<T>) -> Result<(), String> {
         *parameter = Some(self.value()?);
         Ok(())
     }
@@ -260,7 +260,7 @@ impl<'a> Words<'a> {
 }
 
 /// A value as `tc` writes it.
-trait Value: Sized {
+trait TcValue: Sized {
     fn read(word: &str) -> Option<Self>;
 }
 
@@ -275,7 +275,7 @@ fn with_unit(word: &str, units: &[(&str, f64)]) -> Option<f64> {
 
 macro_rules! whole_numbers {
     ($($type:ty),+) => {
-        $(impl Value for $type {
+        $(impl TcValue for $type {
             fn read(word: &str) -> Option<Self> {
                 word.parse().ok()
             }
@@ -285,7 +285,7 @@ macro_rules! whole_numbers {
 
 whole_numbers!(u32, u64, f64);
 
-impl Value for bool {
+impl TcValue for bool {
     fn read(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
             "true" | "drop" => Some(true),
@@ -295,7 +295,7 @@ impl Value for bool {
     }
 }
 
-impl Value for dualpi2::EcnMask {
+impl TcValue for dualpi2::EcnMask {
     fn read(word: &str) -> Option<Self> {
         match word {
             "any" => Some(Self::Any),
@@ -305,14 +305,14 @@ impl Value for dualpi2::EcnMask {
     }
 }
 
-impl Value for Duration {
+impl TcValue for Duration {
     fn read(word: &str) -> Option<Self> {
         let nanos = with_unit(word, &[("us", 1e3), ("ns", 1.0), ("ms", 1e6), ("s", 1e9)])?;
         Some(Self::from_nanos(nanos.round() as u64))
     }
 }
 
-impl Value for Bytes {
+impl TcValue for Bytes {
     fn read(word: &str) -> Option<Self> {
         let bytes =
             with_unit(word, &[("b", 1.0), ("k", 1024.0), ("kb", 1024.0), ("m", 1_048_576.0), ("mb", 1_048_576.0)])?;
@@ -320,7 +320,7 @@ impl Value for Bytes {
     }
 }
 
-impl Value for BitRate {
+impl TcValue for BitRate {
     fn read(word: &str) -> Option<Self> {
         let bits = with_unit(
             word,
