@@ -155,7 +155,7 @@ fn create_below(folder: &Path, name: &str) -> std::io::Result<File> {
     }
     let path = folder.join(name);
     match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => File::options().write(true).create_new(true).open(path),
     }
 }
