@@ -51,7 +51,7 @@ core-tests:
 # Tests against the clock mostly wait, so two of them run at a time; one that fails is repeated: the computer may have
 # been busy for a moment.
 test: $(STAMPS)/tools ## tests of the Rust core, then of the Python side
-	@echo 'About ten minutes on two idle cores, compiling included'
+	@echo 'About a quarter of an hour on two idle cores, compiling included (26 minutes of CPU time)'
 	@rm -f $(STAMPS)/left-out
 	@echo '[1/4] Compile the extension and the tests of the core'
 	@$(MAKE) --no-print-directory --jobs 2 $(STAMPS)/build core-tests

@@ -281,7 +281,7 @@ class _Run:
         own = self.results.queues.where(seed=self.results.seeds[0])
         for number, medium in enumerate(np.unique(own["medium"])[:4]):
             one = own.where(medium=medium)
-            axes.plot(one["time_s"], one["packets"], color=COLOURS[number], linewidth=0.7)
+            axes.plot(one["time_s"], one["packets"], color="#444444" if number == 0 else COLOURS[number], linewidth=0.7)
         axes.set_ylabel(self.look.label("ap_queue_packets", "AP queue\n[packets]"))
         _from_zero(axes, logy=False)
 
