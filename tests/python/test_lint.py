@@ -78,3 +78,31 @@ def test_cycles_of_folders_are_found(tmp_path: Path) -> None:
         path.write_text(text)
     (found,) = lint.problems(sources(tmp_path, {"__init__.py": ""}), [])
     assert found.startswith("a cycle of folders of one: ")
+
+
+def test_types_with_too_many_fields_and_methods_are_found(tmp_path: Path) -> None:
+    fields = "".join(f"    pub(crate) f{number}: u8,\n" for number in range(41))
+    methods = "".join(f"    pub const fn m{number}(&self) {{}}\n" for number in range(20))
+    files = {
+        "one.rs": f"pub struct Large<T> {{\n    /// A field.\n{fields}}}\n\nimpl<T> Large<T> {{\n{methods}}}\n",
+        "two.rs": f"impl<T> Large<T> {{\n{methods.replace('m', 'n')}}}\n\nimpl Debug for Large<u8> {{\n{methods}}}\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "crates/a/src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    sources(tmp_path, {"__init__.py": ""})
+    expected = "Large has 41 fields and 40 methods, at most 80 together: split it into parts"
+    assert list(lint.problems(tmp_path, [])) == [expected]
+    (tmp_path / "crates/a/src/two.rs").write_text("")
+    assert list(lint.problems(tmp_path, [])) == []
+
+
+def test_a_file_that_stands_for_shortcuts_may_repeat_their_types(tmp_path: Path) -> None:
+    for name in ("one/fast/mod.rs", "one/plain.rs", "two/plain.rs"):
+        path = tmp_path / "crates/a/src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("pub struct Shortcut;\n")
+    sources(tmp_path, {"__init__.py": ""})
+    expected = "2 types are named Shortcut: crates/a/src/one/fast/mod.rs, crates/a/src/two/plain.rs"
+    assert list(lint.problems(tmp_path, [])) == [expected]

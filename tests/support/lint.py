@@ -6,9 +6,11 @@
   imports for type checkers do not.
 - Only its own command imports the testbed, `wifair.measure`.
 - No two types of the crates have the same name, and no two classes of `python/wifair`. The parameters of an algorithm,
-  `Params`, are named by their module.
+  `Params`, are named by their module, and a file `plain.rs` stands for the shortcuts beside it.
 - Folders of a crate use each other without cycles. Cargo refuses cycles of crates, and the layers of `crates/sim`
   have their own test, `crates/sim/tests/suite/layers.rs`.
+- A Rust type has at most 80 fields and methods, over all files: more than that is several parts in one. The types that
+  were larger when this check came may not grow.
 """
 
 from __future__ import annotations
@@ -33,6 +35,20 @@ VISIBLE = r"(?:pub(?:\([^)]*\))? )?"
 RUST_TYPE = re.compile(rf"^(?: *{VISIBLE}(?:struct|enum|trait|union)|{VISIBLE}type) (\w+)", re.MULTILINE)
 RUST_USE = re.compile(r"^[^/]*\bcrate::(\w+)", re.MULTILINE)
 PYTHON_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
+RUST_STRUCT = re.compile(rf"^{VISIBLE}struct (\w+)[^;{{(]*\{{\n(.*?)^\}}", re.MULTILINE | re.DOTALL)
+RUST_IMPL = re.compile(r"^impl(?:<[^{]*?>)? (\w+)(?:<[^{]*>)? \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+RUST_FIELD = re.compile(rf"^    {VISIBLE}\w+: ", re.MULTILINE)
+RUST_METHOD = re.compile(rf"^    {VISIBLE}(?:const )?fn \w", re.MULTILINE)
+MOST_MEMBERS = 80
+LARGER_BEFORE = {
+    "Edcafs": 198,
+    "GeneralChannel": 111,
+    "Sender": 207,
+    "SharedChannel": 97,
+    "Side": 103,
+    "SpatialChannel": 185,
+    "World": 198,
+}
 NAMED_BY_MODULE = {"Params"}
 TESTBED = "wifair.measure"
 TESTBED_COMMAND = "wifair.cli.measure"
@@ -123,9 +139,20 @@ def folders(crate: Path) -> Graph:
     return edges
 
 
+def rust_files(root: Path) -> list[Path]:
+    """Find the sources of the crates, without those that stand for shortcuts."""
+    found = sorted(root.glob("crates/*/src/**/*.rs"))
+    shortcuts = {path.parent if path.name == "fast.rs" else path.parents[1] for path in found if _is_shortcut(path)}
+    return [path for path in found if path.name != "plain.rs" or path.parent not in shortcuts]
+
+
+def _is_shortcut(path: Path) -> bool:
+    return path.name == "fast.rs" or path.parent.name == "fast"
+
+
 def names_twice(root: Path) -> Iterator[str]:
     """Report types that share a name."""
-    for pattern, files in (RUST_TYPE, root.glob("crates/*/src/**/*.rs")), (PYTHON_CLASS, root.glob("python/**/*.py")):
+    for pattern, files in (RUST_TYPE, rust_files(root)), (PYTHON_CLASS, root.glob("python/**/*.py")):
         places: dict[str, list[Path]] = {}
         for path in sorted(files):
             for match in pattern.finditer(path.read_text(encoding="utf-8")):
@@ -133,6 +160,20 @@ def names_twice(root: Path) -> Iterator[str]:
         for name, paths in places.items():
             if len(paths) > 1 and name not in NAMED_BY_MODULE:
                 yield f"{len(paths)} types are named {name}: {', '.join(map(str, paths))}"
+
+
+def storeys(root: Path) -> Iterator[str]:
+    """Report types with too many fields and methods, wherever these are written."""
+    members: dict[str, list[int]] = {}
+    for path in rust_files(root):
+        text = path.read_text(encoding="utf-8")
+        for place, (pattern, member) in enumerate(((RUST_STRUCT, RUST_FIELD), (RUST_IMPL, RUST_METHOD))):
+            for match in pattern.finditer(text):
+                members.setdefault(match[1], [0, 0])[place] += len(member.findall(match[2]))
+    for name, (fields, methods) in members.items():
+        most = LARGER_BEFORE.get(name, MOST_MEMBERS)
+        if name not in NAMED_BY_MODULE and fields + methods > most:
+            yield f"{name} has {fields} fields and {methods} methods, at most {most} together: split it into parts"
 
 
 def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
@@ -146,6 +187,7 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     for crate in sorted(root.glob("crates/*")):
         yield from cycle(folders(crate), f"folders of {crate.name}")
     yield from names_twice(root)
+    yield from storeys(root)
 
 
 def main() -> int:
