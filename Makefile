@@ -11,7 +11,7 @@ PYTEST = WIFAIR_LEFT_OUT=$(STAMPS)/left-out $(BIN)/pytest
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build core-tests test test-all lint format bless fuzz licences validate bench lateness instructions instructions-record mutants lab wheel docs clean
+.PHONY: help demo build core-tests test test-plain test-all lint format bless fuzz licences validate bench lateness instructions instructions-record mutants lab wheel docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,11 @@ test: $(STAMPS)/tools ## tests of the Rust core, then of the Python side
 	@echo '[4/4] Tests against the clock'
 	@$(PYTEST) -m alone --numprocesses 2 --dist loadfile --reruns 2 -raR
 	@$(BIN)/python tests/support/left_out.py $(STAMPS)/left-out
+
+# The features of the dependencies are named, so that a shortcut cannot come in by one of them.
+test-plain: ## tests of the Rust core without its shortcuts
+	@! cargo tree --locked $(CORE) --no-default-features -e features --prefix none -f '{p} [{f}]' | grep 'wifair.*\[.*fast'
+	PROPTEST_RNG_SEED=1 cargo test --locked $(CORE) --no-default-features
 
 test-all: $(STAMPS)/tools ## the same with the slow tests
 	@$(MAKE) --no-print-directory --jobs 2 $(STAMPS)/build core-tests

@@ -11,6 +11,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use wifair_units::Duration;
 
 /// The stream of one purpose and entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +61,18 @@ impl Stream {
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
+    }
+
+    /// Draws a time that is uniformly distributed around `mean`, within plus or minus the fraction `jitter` of it (0 to
+    /// 1); without jitter nothing is drawn.
+    #[inline]
+    pub fn jittered(&mut self, mean: Duration, jitter: f64) -> Duration {
+        if jitter > 0.0 { self.around(mean, jitter) } else { mean }
+    }
+
+    #[inline(never)]
+    fn around(&mut self, mean: Duration, jitter: f64) -> Duration {
+        Duration::from_secs_f64(mean.as_secs() * (1.0 + jitter * (2.0 * self.uniform() - 1.0)))
     }
 }
 

@@ -1,9 +1,10 @@
 //! IEEE 802.11 channel access: who sends when (IEEE Std 802.11-2016, 10.3 and 10.22).
 //!
 //! A channel is a state machine without a clock: it says when to call it next, and returns what happened. On
-//! [`SharedChannel`] and [`GeneralChannel`] all stations hear each other; the latter supports up to four access
-//! categories and aggregation. On [`SpatialChannel`] radio links determine who hears whom. [`Channel`] is the enum of
-//! all three. Clause numbers are those of IEEE Std 802.11-2016.
+//! [`GeneralChannel`] all stations hear each other; on [`SpatialChannel`] radio links determine who hears whom.
+//! [`Channel`] is the enum of both, and of the shortcut for DCF. Clause numbers are those of IEEE Std 802.11-2016.
+
+#![cfg_attr(not(feature = "fast"), allow(dead_code))] // what only shortcuts use
 
 mod access;
 mod access_category;
@@ -16,6 +17,7 @@ pub mod edcaf;
 pub mod exchange;
 mod exchange_time;
 mod extended_response;
+#[cfg_attr(not(feature = "fast"), path = "plain.rs")]
 mod fast;
 pub mod frame_length;
 mod multi_user_time;
@@ -28,12 +30,15 @@ pub use access::{Access, Eifs, IdleAccess};
 pub use access_category::{AccessCategory, DscpMapping};
 pub use call::Call;
 pub use category::{AccessPlan, Categories, Category, Prioritized};
+#[cfg(feature = "fast")]
+pub use channel::SharedChannel;
 pub use channel::{
     Bandwidth, Channel, ChannelCounters, ChannelSettings, ChannelVariant, GeneralChannel, Hearing, RadioLinks,
-    RateSettings, SharedChannel, SignalSettings, SpatialChannel,
+    RateSettings, SignalSettings, SpatialChannel,
 };
 pub use dscp::Dscp;
 pub use exchange_time::{ExchangeContent, ExchangeQuery, ExchangeTime, Response};
+#[cfg(feature = "fast")]
 pub use fast::{DatagramRun, DatagramRuns, MpduLeads, SaturatedSource};
 pub use multi_user_time::{MuExchangeTime, MuFrame, MuQuery, MuSequence};
 pub use station::{AirTime, Counters, MacEvent, Outages, StationSettings};

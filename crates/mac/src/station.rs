@@ -89,7 +89,7 @@ counters! {
         pub collision: Duration,
         /// Data frames lost to errors.
         pub error: Duration,
-        /// Several frames at once, far enough apart to be received (not on a [`super::SharedChannel`]).
+        /// Several frames at once, far enough apart to be received (in space only).
         pub reuse: Duration,
         /// No frame on the air: SIFS, DIFS, backoff, and nothing to send.
         pub idle: Duration,
@@ -151,8 +151,6 @@ impl AirTime {
 pub enum MacEvent {
     /// Nothing.
     Nothing,
-    /// Nothing yet: the access point is about to dequeue a packet, so deferred arrivals must be enqueued first.
-    NeedsArrivals,
     /// `to` received a packet.
     Packet {
         /// The receiver.
@@ -161,6 +159,7 @@ pub enum MacEvent {
         id: PacketId,
     },
     /// A station received datagrams for which no packets are written: see [`Channel::datagrams`](super::Channel).
+    #[cfg(feature = "fast")]
     Datagrams {
         /// Index of the sender's EDCA function.
         sender: u32,

@@ -22,6 +22,8 @@
 //! assert!(outcome.cell.goodput_bps > 3e6);
 //! ```
 
+#![cfg_attr(not(feature = "fast"), allow(dead_code))] // what only shortcuts use
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -4,6 +4,8 @@
 //! from outside: the caller passes in `(now, packet)`, calls `poll` until it returns no more packets, and calls
 //! `on_timer` at `deadline`. Neither reads a clock or knows about queues, sockets or events.
 
+#![cfg_attr(not(feature = "fast"), allow(dead_code))] // what only shortcuts use
+
 use wifair_units::Time;
 
 pub mod cc;
@@ -22,7 +24,9 @@ pub use config::{
 };
 pub use receiver::Receiver;
 pub use rtt::{Rtt, RttConfig};
-pub use sender::{AckTrain, Info, RecoveryState, Sender, SenderCounters, SenderState, burst_size};
+#[cfg(feature = "fast")]
+pub use sender::AckTrain;
+pub use sender::{Info, RecoveryState, Sender, SenderCounters, SenderState, burst_size};
 pub use settings::{Stack, TcpSettings};
 
 /// Length of the timestamps option with its padding, in bytes (RFC 7323, appendix A).

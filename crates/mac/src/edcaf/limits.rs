@@ -90,7 +90,7 @@ impl Edcafs {
             return false;
         }
         if let Some(Task::Single(frame)) = &contender.task {
-            return is_in_burst || now + frame.airs.exchange - contender.won_at <= contender.txop;
+            return is_in_burst || now + frame.exchange_time() - contender.won_at <= contender.txop;
         }
         self.fits_after_choice(now, sender)
     }

@@ -15,7 +15,6 @@ use super::settings::{AggregationRules, LinkSettings};
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, Task, number};
 use crate::exchange::Purpose;
 use crate::extended_response::ExtendedResponse;
-use crate::fast::MpduLeads;
 use crate::frame_length;
 
 /// MPDU length for which the best mode at a signal-to-noise ratio is computed: that of an IP packet of 1500 bytes.
@@ -69,7 +68,7 @@ pub(crate) struct PsduTimes {
     preamble: Duration,
     data: Duration,
     /// Length of the PSDU, in bytes.
-    psdu: u64,
+    pub psdu: u64,
 }
 
 impl PsduTimes {
@@ -79,17 +78,16 @@ impl PsduTimes {
         self.data * bytes.min(self.psdu) / self.psdu
     }
 
-    /// The time from the end of each MPDU to the end of the last byte. The first MPDU ends at byte `first`; the others
-    /// follow at intervals of `stride` bytes.
-    pub fn leads(&self, first: u64, stride: u64) -> MpduLeads {
-        MpduLeads::new(self.psdu.saturating_sub(first), stride, (self.data.as_nanos() << 32) / self.psdu)
+    /// Time that a byte takes, in 2^-32 ns.
+    pub const fn byte(&self) -> u64 {
+        (self.data.as_nanos() << 32) / self.psdu
     }
 
     /// For each of the given numbers of bytes, the time from the end of these bytes to the end of the PSDU. A packet
     /// extension after the last byte, which gives the receiver time to decode, does not count.
     pub fn left_after(&self, bytes: impl Iterator<Item = u64>) -> impl Iterator<Item = Duration> {
         // One multiplication per MPDU instead of a division. PPDUs are shorter than 2^31 ns, so nothing overflows.
-        let (psdu, byte) = (self.psdu, (self.data.as_nanos() << 32) / self.psdu);
+        let (psdu, byte) = (self.psdu, self.byte());
         bytes.map(move |sent| Duration::from_nanos((psdu.saturating_sub(sent) * byte) >> 32))
     }
 }

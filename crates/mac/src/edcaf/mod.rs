@@ -12,6 +12,7 @@
 mod agreement;
 mod arrival_times;
 mod edca_function;
+#[cfg_attr(not(feature = "fast"), path = "plain.rs")]
 mod fast;
 mod frame_records;
 mod limits;
@@ -261,7 +262,7 @@ impl Edcafs {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.paused_queues.next().min(self.released_at).min(self.reorder_timeout).min(self.expected.due)
+        self.paused_queues.next().min(self.released_at).min(self.reorder_timeout).min(self.expected.due())
     }
 
     /// Sets the parameters of a station's last category, from its next frame on. Returns its AIFS if that changes.
@@ -322,7 +323,7 @@ impl Edcafs {
     pub fn current_frame(&self, station: u32) -> Option<PacketId> {
         self.contenders[self.own(station)].iter().find_map(|contender| {
             let window = match contender.task {
-                Some(Task::Single(frame)) => return (!frame.is_received).then_some(frame.id),
+                Some(Task::Single(frame)) => return frame.undelivered(),
                 Some(Task::Data(window)) => &contender.windows[window],
                 _ => return None,
             };
@@ -336,9 +337,8 @@ impl Edcafs {
     pub fn packets_held(&self) -> usize {
         let held = |contender: &Edcaf| {
             let windows: usize = contender.windows.iter().map(SendWindow::packets_held).sum();
-            let single = matches!(contender.task, Some(Task::Single(frame)) if !frame.is_received);
-            let run = contender.run.as_ref().map_or(0, |run| run.len_under_way());
-            contender.waiting.len() + windows + run + usize::from(single)
+            let single = matches!(&contender.task, Some(Task::Single(frame)) if frame.undelivered().is_some());
+            contender.waiting.len() + windows + contender.packets_in_run() + usize::from(single)
         };
         self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len() + self.expected.len()
     }
@@ -481,7 +481,7 @@ impl Edcafs {
             self.read_gauge(now, station);
             return false;
         }
-        if contender.task.is_none() && contender.source.is_some() && self.begin_run(now, index, packets, next_hops) {
+        if contender.task.is_none() && contender.has_source() && self.begin_run(now, index, packets, next_hops) {
             return true; // access points, whose queue lengths are recorded, have no such source
         }
         let contender = &mut self.contenders[index];
@@ -514,14 +514,8 @@ impl Edcafs {
     #[inline]
     fn fall_silent(&mut self, now: Time, index: usize) {
         self.find_due(index);
+        self.note_exhausted(index);
         let contender = &mut self.contenders[index];
-        if let Some(source) = &contender.source {
-            if source.has_ended() {
-                contender.source = None;
-            } else {
-                self.exhausted.push(number(contender.station));
-            }
-        }
         if let Some(until) = contender.waiting.retry_at(now) {
             self.paused_queues.sleep(number(index), until);
         }

@@ -349,7 +349,7 @@ impl Edcafs {
             self.form_dataless(sender, station, to, task);
             return;
         };
-        if self.contenders[sender].source.is_some() {
+        if self.contenders[sender].has_source() {
             self.write_out_for(now, sender, place, packets);
         }
         self.contenders[sender].backlog.retain(|waiting| *waiting != place);

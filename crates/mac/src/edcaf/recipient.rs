@@ -71,8 +71,8 @@ impl Edcafs {
     /// Reports the next packet passed up.
     #[inline]
     pub(crate) fn report_next(&mut self) -> MacEvent {
-        if let Some(sender) = self.received_run.take() {
-            return MacEvent::Datagrams { sender };
+        if let Some(event) = self.report_run() {
+            return event;
         }
         self.take_passed_up().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
     }

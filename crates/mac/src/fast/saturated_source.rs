@@ -40,17 +40,6 @@ impl SaturatedSource {
         Self { packet, next, interval, jitter, draws, generated: 0, refused: 0, unwritten }
     }
 
-    /// Draws the interval to the next datagram: `interval` with `jitter`.
-    #[inline]
-    pub fn wait(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
-        if jitter > 0.0 { Self::jittered(interval, jitter, draws) } else { interval }
-    }
-
-    #[inline(never)]
-    fn jittered(interval: Duration, jitter: f64, draws: &mut Stream) -> Duration {
-        Duration::from_secs_f64(interval.as_secs() * (1.0 + jitter * (2.0 * draws.uniform() - 1.0)))
-    }
-
     /// Whether all datagrams due before `end` certainly fit into the queue; computed without counting them.
     #[inline]
     pub(crate) fn fits(&self, end: Time, queue: &Fifo) -> bool {
@@ -121,6 +110,6 @@ impl SaturatedSource {
     fn skip_to_next(&mut self) {
         self.generated += 1;
         self.packet.seq += u64::from(self.packet.payload);
-        self.next += Self::wait(self.interval, self.jitter, &mut self.draws);
+        self.next += self.draws.jittered(self.interval, self.jitter);
     }
 }

@@ -21,3 +21,5 @@ mod rts_air_time;
 mod saturation;
 mod signal;
 mod timeouts;
+#[cfg(feature = "fast")]
+mod trains;

@@ -7,7 +7,7 @@ use wifair_engine::{Stream, stream};
 use wifair_mac::edcaf::{AggregationRules, EdcaSettings, LinkSettings};
 use wifair_mac::{
     Access, BROADCAST, Call, Category, Fate, FrameKind, GeneralChannel, MacEvent, RadioLinks, RateSettings,
-    SharedChannel, SignalSettings, SpatialChannel, StationSettings,
+    SignalSettings, SpatialChannel, StationSettings,
 };
 use wifair_packet::{Packet, Packets};
 use wifair_phy::propagation::Fading;
@@ -156,7 +156,7 @@ fn one_cell(access: Access, rates: &[BitRate], size: u16, seconds: u64) -> Vec<u
     let n = u32::try_from(rates.len()).unwrap();
     let mut stations = vec![station(1, 0, (31, 1023), mbps(11))];
     stations.extend((1..=n).zip(rates).map(|(number, rate)| station(1, number, (31, 1023), *rate)));
-    let mut cell = SharedChannel::new(access, 0, stations);
+    let mut cell = crate::common::cell(access, stations);
     let (mut packets, mut dropped, mut retry_limit_drops) = (Packets::default(), vec![], vec![]);
     for flow in 1..=n {
         for _ in 0..2 {

@@ -1,7 +1,7 @@
 //! Saturated stations, compared with values that were computed outside this code.
 
 use wifair_engine::stream;
-use wifair_mac::{Access, Call, Eifs, MacEvent, SaturatedSource, SharedChannel, StationSettings};
+use wifair_mac::{Access, Call, Eifs, MacEvent, StationSettings};
 use wifair_packet::{NextHops, Packet, Packets};
 use wifair_phy::{Modulation, Timing};
 use wifair_queue::{Limit, Queue};
@@ -83,7 +83,7 @@ impl Saturated {
             backoff: stream(seed, "backoff", &station.to_string()),
             errors: stream(seed, "error", &station.to_string()),
         };
-        let mut cell = SharedChannel::new(self.access, 0, (0..=self.stations).map(settings).collect());
+        let mut cell = common::cell(self.access, (0..=self.stations).map(settings).collect());
         let mut packets = Packets::default();
         let (mut dropped, mut retry_limit_drops) = (vec![], vec![]);
         let size = u16::try_from(self.payload).unwrap();
@@ -230,10 +230,11 @@ fn saturation_agrees_with_ns3() {
 
 /// Without backoff a frame of 1000 bytes arrives every 50 (DIFS) + 946 + 10 (SIFS) + 248 us (ACK). A source with a
 /// datagram every 100 us keeps the station busy, although datagrams are enqueued only when the station needs one.
+#[cfg(feature = "fast")]
 #[test]
 fn datagrams_sent_during_an_exchange_follow_at_once() {
     let stations = (0..2).map(|number| common::station(1, number, (0, 0), BitRate::from_mbps(11))).collect();
-    let mut cell = SharedChannel::new(common::long_preamble(), 0, stations);
+    let mut cell = common::cell(common::long_preamble(), stations);
     let (mut packets, mut dropped, mut lost) = (Packets::default(), vec![], vec![]);
     let packet = Packet { flow: 1, size: 1000, ..Packet::default() };
     let first = packets.insert(packet);
@@ -241,7 +242,7 @@ fn datagrams_sent_during_an_exchange_follow_at_once() {
     let interval = Duration::from_micros(100);
     let draws = stream(1, "jitter", "");
     let next = Time::ZERO + interval;
-    cell.attach_source(1, SaturatedSource::new(packet, next, interval, 0.0, draws));
+    cell.attach_source(1, wifair_mac::SaturatedSource::new(packet, next, interval, 0.0, draws));
     let mut arrivals = vec![];
     while arrivals.len() < 5 && cell.next() < Time::NEVER {
         let now = cell.next();

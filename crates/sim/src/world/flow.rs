@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use wifair_engine::{Stream, stream};
-use wifair_mac::SaturatedSource;
 use wifair_metrics::Jitter;
 use wifair_packet::{FlowLabel, Kind, Packet, PacketId, flag};
 use wifair_tcp::{Receiver, Sender};
@@ -406,7 +405,7 @@ impl World {
         packet.set_sent_at(now);
         *sent += u64::from(*payload);
         connection.counters.data_sent += 1;
-        let wait = SaturatedSource::wait(*interval, *jitter, draws);
+        let wait = draws.jittered(*interval, *jitter);
         let hop = packet.hop;
         let id = self.packets.insert(packet);
         self.launch(id, hop);

@@ -9,6 +9,7 @@
 //! see [`routing`].
 
 mod ap_schemes;
+#[cfg_attr(not(feature = "fast"), path = "plain.rs")]
 mod fast;
 mod flow;
 mod from_air;
@@ -30,17 +31,14 @@ mod wired_link;
 use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers};
-use wifair_mac::{
-    AccessCategory, AirTime, Call, Channel, ChannelVariant, GeneralChannel, MacEvent, SharedChannel, SpatialChannel,
-};
+use wifair_mac::{AccessCategory, AirTime, Call, Channel, ChannelVariant, GeneralChannel, MacEvent, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::{Kind, NextHops, PacketId, Packets};
 use wifair_queue::{Cause, Dropped};
 use wifair_units::{Count, Duration, Time};
 
 use ap_schemes::ApWithSchemes;
-use fast::lazy_links::LazyLinks;
-use fast::trains::Train;
+use fast::Train;
 use flow::{Connection, Ends, Flow};
 use overlap::FlowOverlap;
 use real::RealTraffic;
@@ -142,7 +140,6 @@ pub struct World {
     series: Series,
     /// Packets of real programs, if there are any.
     real: Option<Box<RealTraffic>>,
-    lazy_links: LazyLinks,
     /// Packets that have yet to join a queue.
     kept: Train,
     /// The argument of the current [`World::run_until`].
@@ -162,8 +159,7 @@ impl World {
     /// The time of the next event.
     #[must_use]
     pub fn next(&self) -> Time {
-        let lazy_links = self.links.iter().filter(|_| self.lazy_links.is_on).map(WiredLink::next);
-        lazy_links.fold(self.next_events.earliest(), Time::min)
+        self.next_events.earliest()
     }
 
     /// Events processed since the start.
@@ -238,12 +234,7 @@ impl World {
             self.events += u64::from(source != TIMERS);
             match source {
                 EVENT_QUEUE => self.next_task(),
-                TIMERS => {
-                    if self.lazy_links.is_on {
-                        self.catch_up_links(time);
-                    }
-                    self.next_timer();
-                }
+                TIMERS => self.next_timer(),
                 CONTROL => self.advance_control(),
                 _ if source < FIRST_CHANNEL + self.channels.len() => {
                     self.advance_channel(source - FIRST_CHANNEL, until)
@@ -268,9 +259,6 @@ impl World {
     }
 
     fn next_task(&mut self) {
-        if self.lazy_links.is_on {
-            self.catch_up_links(self.now);
-        }
         let task = self.event_queue.pop().expect("the queue has the task that it announced");
         let is_overlap_due = self.overlap.is_due(self.now);
         if is_overlap_due || matches!(task, AppTask::EndWarmUp | AppTask::Sample) {
@@ -343,10 +331,12 @@ impl World {
 
     /// Advances a channel until `until`, or until the next event of another source.
     fn advance_channel(&mut self, index: usize, until: Time) {
-        match self.channels[index] {
-            Channel::Shared(_) => self.advance_variant::<SharedChannel>(index, until),
-            Channel::Spatial(_) => self.advance_variant::<SpatialChannel>(index, until),
-            Channel::General(_) => self.advance_variant::<GeneralChannel>(index, until),
+        if matches!(self.channels[index], Channel::Spatial(_)) {
+            self.advance_variant::<SpatialChannel>(index, until);
+        } else if matches!(self.channels[index], Channel::General(_)) {
+            self.advance_variant::<GeneralChannel>(index, until);
+        } else {
+            self.advance_shortcut(index, until);
         }
     }
 
@@ -364,14 +354,8 @@ impl World {
                 self.on_turn = None;
                 return;
             }
-            let needs_arrivals =
-                self.lazy_links.is_on && matches!(channel, Channel::Shared(cell) if cell.needs_arrivals(next));
             self.now = next;
             self.events += 1;
-            if needs_arrivals {
-                self.drain_arrivals(index);
-                bound = self.next_events.earliest_until(until); // timers may have been set
-            }
         }
     }
 
@@ -405,7 +389,6 @@ impl World {
         self.now = call.now;
         self.events = self.events + steps - 1;
         match event {
-            MacEvent::NeedsArrivals => self.drain_arrivals(index),
             MacEvent::Packet { id, .. } if self.fast_path => {
                 let hands_up_more = !self.channels[index].passed_up().is_empty();
                 self.forward_from_air(index, id); // no other event can be due
@@ -413,6 +396,7 @@ impl World {
                     self.forward_passed_up(index);
                 }
             }
+            #[cfg(feature = "fast")]
             MacEvent::Datagrams { sender } => self.runs_arrive(index, sender),
             MacEvent::Nothing if self.fast_path && self.dropped.is_empty() && self.retry_limit_drops.is_empty() => {
                 self.resume_exhausted(index);
@@ -435,8 +419,8 @@ impl World {
         }
         match event {
             MacEvent::Nothing => self.resume_exhausted(index),
-            MacEvent::NeedsArrivals => self.drain_arrivals(index),
-            MacEvent::Datagrams { sender } => self.runs_arrive(index, sender),
+            #[cfg(feature = "fast")]
+            MacEvent::Datagrams { .. } => unreachable!("they were counted"),
             MacEvent::Packet { to, id } if self.routing.is_some() => {
                 if self.small_queues && self.is_on_first_hop(id) {
                     self.note_departure(id);
@@ -489,7 +473,7 @@ impl World {
                 self.lose_dropped();
             }
             let next = self.links[index].next();
-            if self.lazy_links.is_on || next >= self.next_events.earliest_until(self.until) {
+            if next >= self.next_events.earliest_until(self.until) {
                 return self.schedule_link(index);
             }
             self.now = next;
@@ -497,12 +481,20 @@ impl World {
         }
     }
 
+    /// Handles a departure that needs attention after a packet was put on a link.
+    #[inline(never)]
+    fn update_link(&mut self, index: usize) {
+        self.arrive_all_eagerly(index);
+        self.schedule_link(index);
+        if !self.dropped.is_empty() {
+            self.lose_dropped();
+        }
+    }
+
     /// Schedules the next event of a link.
     fn schedule_link(&mut self, index: usize) {
         let next = self.links[index].next();
-        if !self.lazy_links.defer(index, next) {
-            self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, next);
-        }
+        self.next_events.set(FIRST_CHANNEL + self.channels.len() + index, next);
     }
 
     /// Sends a packet on its first hop.
@@ -551,12 +543,7 @@ impl World {
         match self.hops[hop as usize] {
             Hop::Air { channel, from, .. } => {
                 let index = usize::from(channel);
-                let is_taken = match &mut self.channels[index] {
-                    Channel::Shared(cell) => cell.fast_offer(from, id, &mut self.packets),
-                    Channel::General(_) => self.kept.take(id, &self.packets[id]) || self.append(index, from, id),
-                    Channel::Spatial(_) => false,
-                };
-                if !is_taken {
+                if !self.only_joins_queue(index, from, id) {
                     self.offer(index, from, id);
                 }
             }
@@ -582,21 +569,14 @@ impl World {
 
     #[inline(never)]
     fn offer(&mut self, index: usize, from: u32, id: PacketId) {
-        if self.lazy_links.is_on && self.lazy_links.lead_to(index, from) {
-            self.catch_up_links(self.now);
-        }
         let category = self.channels[index].edcafs().is_some().then(|| self.category_of(id));
         let (channel, mut call) = self.call_of(index);
         let offered = match category {
             Some(category) => channel.offer_in(from, category, id, &mut call),
             None => channel.offer(from, id, &mut call),
         };
-        if offered {
-            if self.on_turn != Some(index) {
-                self.next_events.set(FIRST_CHANNEL + index, self.channels[index].next());
-            }
-        } else {
-            self.consider_lazy_links(index, from);
+        if offered && self.on_turn != Some(index) {
+            self.next_events.set(FIRST_CHANNEL + index, self.channels[index].next());
         }
         if !self.dropped.is_empty() {
             self.lose_dropped();

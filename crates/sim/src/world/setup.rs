@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 
 use wifair_engine::{EventQueue, NextEventTree, Timers, stream};
 use wifair_mac::edcaf::Edcafs;
-use wifair_mac::{AirTime, Channel, ChannelSettings, GeneralChannel, SharedChannel, SpatialChannel};
+use wifair_mac::{AirTime, Channel, ChannelSettings, GeneralChannel, SpatialChannel};
 use wifair_metrics::Jitter;
 use wifair_packet::Packets;
 use wifair_units::{Duration, Time};
 
 use super::ap_schemes::ApWithSchemes;
-use super::fast::lazy_links::LazyLinks;
-use super::fast::trains::Train;
+use super::fast::{self, Train};
 use super::flow::Flow;
 use super::measure::Delays;
 use super::overlap::FlowOverlap;
@@ -108,6 +107,7 @@ impl World {
                 stop: flow.stop,
             });
         }
+        let with_shortcuts = fast::AVAILABLE && plan.fast_paths;
         let aps: Vec<Vec<u32>> = plan.channels.iter().map(|channel| channel.aps.clone()).collect();
         let (mut channels, mut scheme_aps) = (vec![], vec![]);
         for (index, channel) in plan.channels.into_iter().enumerate() {
@@ -118,14 +118,7 @@ impl World {
             }
             let Some((links, signals)) = channel.space else {
                 channels.push(match channel.stations {
-                    StationsPlan::Dcf(access, stations) => {
-                        let mut shared = SharedChannel::new(access, channel.aps[0], stations);
-                        if shared.is_exact() {
-                            Channel::Shared(shared)
-                        } else {
-                            Channel::General(Box::new(shared.general()))
-                        }
-                    }
+                    StationsPlan::Dcf(access, stations) => Channel::dcf(access, channel.aps[0], stations),
                     StationsPlan::Edca(settings) => Channel::General(Box::new(GeneralChannel::new(settings))),
                 });
                 continue;
@@ -167,14 +160,13 @@ impl World {
             links,
             observed: !scheme_aps.is_empty() || small_queues,
             small_queues,
-            fast_path: plan.fast_paths && scheme_aps.is_empty() && routing.is_none() && !small_queues,
-            short_paths: plan.fast_paths,
+            fast_path: with_shortcuts && scheme_aps.is_empty() && routing.is_none() && !small_queues,
+            short_paths: with_shortcuts,
             scheme_aps,
             routing,
             routing_at_warm_up: RoutingCounters::default(),
             watch: None,
             real: None,
-            lazy_links: LazyLinks::never(),
             kept: Train::default(),
             until: Time::ZERO,
             horizon: Time::ZERO,
@@ -197,7 +189,7 @@ impl World {
         }
         world.next_events.set(EVENT_QUEUE, world.event_queue.next());
         world.next_events.set(CONTROL, world.next_control());
-        if plan.fast_paths {
+        if with_shortcuts {
             world.find_fast_paths();
         } else {
             world.channels.iter_mut().for_each(Channel::disable_fast_paths);

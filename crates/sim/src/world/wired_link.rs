@@ -431,11 +431,6 @@ impl WiredLink {
         self.delay
     }
 
-    /// Whether packets arrive at the instant at which they are put on the link.
-    pub(super) fn takes_no_time(&self) -> bool {
-        self.rate.is_none() && self.delay == Duration::ZERO
-    }
-
     /// Whether the link has a gate, which releases packets by events.
     #[inline]
     pub(super) fn has_gate(&self) -> bool {

@@ -12,6 +12,7 @@
 mod acks;
 mod bursts;
 mod delivery;
+#[cfg_attr(not(feature = "fast"), path = "plain.rs")]
 mod fast;
 mod info;
 mod output;
@@ -35,6 +36,7 @@ use crate::rtt::Rtt;
 
 use bursts::Burst;
 pub use bursts::burst_size;
+#[cfg(feature = "fast")]
 pub use fast::AckTrain;
 pub use info::{Info, RecoveryState};
 use sack1::Sack1;

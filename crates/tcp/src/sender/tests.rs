@@ -410,6 +410,7 @@ fn answers(sender: &mut Sender, acks: &[Packet]) -> Vec<Vec<u64>> {
 
 /// After a timeout all segments leave again from the first on, as the window grows; each is a retransmission, however
 /// many an ACK releases at once.
+#[cfg(feature = "fast")]
 #[test]
 fn every_segment_sent_again_after_a_timeout_is_a_retransmission() {
     let mut sender = ten_in_flight("cc = 'newreno'");

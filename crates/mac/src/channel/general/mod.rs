@@ -18,6 +18,7 @@
 mod backoffs;
 mod exchange_records;
 mod exchanges;
+#[cfg_attr(not(feature = "fast"), path = "plain.rs")]
 mod fast;
 mod navs;
 mod older;
@@ -33,7 +34,7 @@ use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, SlotRules, control_air, number};
 use crate::exchange::ExchangeStep;
 use crate::tap::Tap;
 use crate::{Access, AirTime, Call, Counters, IdleAccess, MacEvent};
-use wifair_queue::Queue;
+use wifair_queue::{Gauge, Queue};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GeneralPhase {
@@ -201,6 +202,23 @@ impl GeneralChannel {
         self.edcafs.counters(station)
     }
 
+    /// Counters of all stations.
+    #[must_use]
+    pub fn all_counters(&self) -> &[Counters] {
+        self.edcafs.all_counters()
+    }
+
+    /// See [`Edcafs::ap_queues`].
+    #[must_use]
+    pub fn ap_queues(&self) -> &[Gauge] {
+        self.edcafs.ap_queues()
+    }
+
+    /// See [`Edcafs::ap_queues_mut`].
+    pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
+        self.edcafs.ap_queues_mut()
+    }
+
     /// See [`Edcafs::air_to`].
     #[must_use]
     pub fn air_to(&self) -> Vec<[Duration; 4]> {
@@ -271,9 +289,10 @@ impl GeneralChannel {
         air
     }
 
-    /// Offers a packet to `station`, in the category given by the packet's kind.
-    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
-        self.offer_in(station, 0, id, call);
+    /// Offers a packet to `station`, in the category given by the packet's kind. Returns whether
+    /// [`GeneralChannel::next`] may have changed.
+    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) -> bool {
+        self.offer_in(station, 0, id, call)
     }
 
     /// Offers a packet to `station`, in the category with index `category` unless the packet's kind decides. Returns
@@ -464,10 +483,10 @@ impl GeneralChannel {
         }
     }
 
-    /// Turns shortcuts off; results stay the same. Must be called before any packet is offered.
-    pub fn disable_fast_paths(&mut self) {
-        self.fast_paths = false;
-        self.edcafs.set_single_frames(false);
+    /// Turns shortcuts on (the default) or off; results are the same. Must be called before any packet is offered.
+    pub fn set_fast_paths(&mut self, on: bool) {
+        self.fast_paths = on;
+        self.edcafs.set_single_frames(on);
     }
 
     /// Turns records of frames and backoffs on or off. Must be called before any packet is offered.

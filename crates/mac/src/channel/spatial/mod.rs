@@ -4,18 +4,18 @@
 //! begins and when it ends. A backoff is an expiry time that is cleared when the station senses a frame and set again
 //! when the channel becomes idle, so idle slots cost nothing. Hidden and exposed nodes follow from the links.
 //!
-//! Modelled in addition to a [`super::SharedChannel`]: RTS, CTS, data and ACK as individual frames; the NAV that each
+//! Modelled in addition to a [`super::GeneralChannel`]: RTS, CTS, data and ACK as individual frames; the NAV that each
 //! frame sets where it is read (10.3.2.4), and the reset of the NAV when no frame follows an RTS; EIFS after a frame
 //! that was not read; an RTS that is not answered because of the NAV; responses SIFS after the soliciting frame,
 //! regardless of the channel. If all stations hear each other without errors, a `SpatialChannel` behaves exactly like a
-//! `SharedChannel`, draw by draw. Departures from the standard:
+//! `GeneralChannel`, draw by draw. Departures from the standard:
 //!
 //! - Propagation takes no time, and a station senses a frame from its first instant. Frames that begin at the same
 //!   instant do not sense each other.
 //! - A sender without response draws its new backoff, and dequeues the next packet if it gives up, when it senses the
 //!   channel idle after the frame, not at its timeout. The backoff is counted from the timeout, or from a later
 //!   interval.
-//! - Retry counts belong to the frame, and a CTS resets the short one, as in a `SharedChannel`.
+//! - Retry counts belong to the frame, and a CTS resets the short one, as in a `GeneralChannel`.
 //! - A station that is waiting for a response does not respond to others.
 //! - A given probability of frame errors applies at the receiver, and all others read the frame, unless it is set to
 //!   apply at all stations.
@@ -33,6 +33,7 @@ mod backoff_timers;
 mod bitset;
 mod cca;
 mod edca;
+#[cfg_attr(not(feature = "fast"), path = "plain.rs")]
 mod fast;
 mod frames_in_space;
 mod hearer_records;
@@ -55,8 +56,7 @@ use self::backoff_state::{BackoffState, Intervals};
 use self::backoff_timers::BackoffTimers;
 use self::bitset::StationSet;
 use self::edca::SpatialEdca;
-use self::fast::atomic_exchange::AtomicExchange;
-use self::fast::exchange_audience::ExchangeAudiences;
+use self::fast::{AtomicExchange, ExchangeAudiences};
 pub use self::overlap::{Bandwidth, ChannelCounters, ChannelSettings};
 pub use self::radio_links::{Hearing, RadioLinks};
 use self::rate_choice::RateChoices;
@@ -244,6 +244,9 @@ impl SpatialChannel {
     pub fn new(access: Access, aps: &[u32], links: RadioLinks, stations: Vec<StationSettings>) -> Self {
         let mut space = Self::without_queues(access, aps, links, &stations.iter().collect::<Vec<_>>());
         space.queues = stations.into_iter().map(|station| station.queue).collect();
+        if !fast::HANDLES_DCF {
+            space.make_dcf_a_category();
+        }
         space
     }
 
@@ -503,9 +506,9 @@ impl SpatialChannel {
         accounting.air
     }
 
-    /// Offers a packet to `station`.
+    /// Offers a packet to `station`. Returns true: [`SpatialChannel::next`] may have changed.
     #[inline]
-    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) {
+    pub fn offer(&mut self, station: u32, id: PacketId, call: &mut Call<'_>) -> bool {
         if self.edca.is_some() {
             return self.offer_in(station, 0, id, call);
         }
@@ -520,6 +523,7 @@ impl SpatialChannel {
         } else if let Some(ap) = self.stations[station as usize].ap {
             self.read_gauge(call.now, station, ap);
         }
+        true
     }
 
     fn read_gauge(&mut self, now: Time, station: u32, ap: usize) {

@@ -19,7 +19,7 @@ pub(crate) struct ExpectedPackets {
     /// When the first arrives.
     pub first: Time,
     /// When the first arrives whose EDCAF has nothing to send.
-    pub due: Time,
+    due: Time,
 }
 
 impl Default for ExpectedPackets {
@@ -29,6 +29,12 @@ impl Default for ExpectedPackets {
 }
 
 impl ExpectedPackets {
+    /// When the first arrives whose EDCAF has nothing to send.
+    #[inline]
+    pub const fn due(&self) -> Time {
+        self.due
+    }
+
     pub fn len(&self) -> usize {
         self.packets.items().len()
     }

@@ -12,12 +12,20 @@ mod single_frame;
 pub(super) use self::expected_packets::ExpectedPackets;
 pub(super) use self::run_ppdu::RunPpdu;
 pub(crate) use self::single_frame::{SingleAirs, SingleFrame};
-use super::{Classifier, Edcaf, Edcafs, Station};
+use super::{Classifier, Edcaf, Edcafs, Station, number};
 use crate::access_category::AccessCategory;
 use crate::fast::SaturatedSource;
 
 /// Backlog required to attach a source; with less, it would soon be detached again.
 const BACKLOG: usize = 1;
+
+impl Edcaf {
+    /// Whether a source feeds its queue.
+    #[inline]
+    pub(super) const fn has_source(&self) -> bool {
+        self.source.is_some()
+    }
+}
 
 impl Edcafs {
     /// Does the same as [`Edcafs::enqueue`], with fewer steps, if the category has something to send and its queue is a
@@ -101,6 +109,19 @@ impl Edcafs {
         let rest = source.leave_waiting();
         contender.source = (!rest.unwritten.is_empty()).then(|| Box::new(rest));
         Some(*source)
+    }
+
+    /// An EDCAF has nothing more to send: a source that feeds it is detached.
+    #[inline]
+    pub(super) fn note_exhausted(&mut self, index: usize) {
+        let contender = &mut self.contenders[index];
+        if let Some(source) = &contender.source {
+            if source.has_ended() {
+                contender.source = None;
+            } else {
+                self.exhausted.push(number(contender.station));
+            }
+        }
     }
 
     /// A station whose queue became empty while arrivals were deferred. The caller detaches its source.

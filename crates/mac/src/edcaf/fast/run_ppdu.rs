@@ -12,7 +12,6 @@ use super::super::ppdu::{BuildState, rules_between, single_psdu};
 use super::super::psdu_builder::PsduBuilder;
 use super::super::window::Mpdu;
 use super::super::{AggregationRules, BROADCAST, Bytes, Edcaf, Edcafs, Station, Task, number, rate_of};
-#[cfg(doc)]
 use crate::MacEvent;
 use crate::exchange::Purpose;
 use crate::fast::{DatagramRuns, MpduLeads, SaturatedSource};
@@ -101,6 +100,11 @@ impl Edcaf {
     #[inline]
     pub fn sends_run(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.len() > 0)
+    }
+
+    /// Number of datagrams in its PPDU that the receiver does not have yet.
+    pub fn packets_in_run(&self) -> usize {
+        self.run.as_ref().map_or(0, |run| run.len_under_way())
     }
 
     /// Number of datagrams in its queue and PPDU for which no packets are written.
@@ -216,6 +220,12 @@ impl Edcafs {
         self.time_ppdu(sender, station, count);
     }
 
+    /// Reports datagrams just received for which no packets are written.
+    #[inline]
+    pub(in crate::edcaf) fn report_run(&mut self) -> Option<MacEvent> {
+        self.received_run.take().map(|sender| MacEvent::Datagrams { sender })
+    }
+
     /// The receiver gets the datagrams of `sender`, and passes them up.
     pub(in crate::edcaf) fn receive_run(&mut self, now: Time, sender: usize) {
         let Edcaf { run: Some(run), ppdu, .. } = &self.contenders[sender] else { return };
@@ -237,7 +247,8 @@ impl Edcafs {
         let times = self.psdu_times(sender);
         let Edcaf { run: Some(run), ppdu, .. } = &mut self.contenders[sender] else { return };
         let Some(RunPlan { empty, length, .. }) = run.plan else { return };
-        run.leads = times.leads(empty.end(length), empty.stride(length));
+        let (first, stride) = (empty.end(length), empty.stride(length));
+        run.leads = MpduLeads::new(times.psdu.saturating_sub(first), stride, times.byte());
         run.leads_of = ppdu.psdu;
     }
 

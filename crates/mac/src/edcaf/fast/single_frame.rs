@@ -49,6 +49,20 @@ impl SingleAirs {
     };
 }
 
+impl SingleFrame {
+    /// Its packet, if the receiver does not have it.
+    #[inline]
+    pub fn undelivered(&self) -> Option<PacketId> {
+        (!self.is_received).then_some(self.id)
+    }
+
+    /// Duration of its exchange, with SIFS before it.
+    #[inline]
+    pub const fn exchange_time(&self) -> Duration {
+        self.airs.exchange
+    }
+}
+
 impl Edcaf {
     /// Completes an exchange, if it is one with a single frame; see [`Edcafs::settle`].
     #[inline]

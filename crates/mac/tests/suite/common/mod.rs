@@ -60,6 +60,18 @@ pub fn long_preamble() -> Access {
     Access { broadcast_rate: BitRate::from_mbps(11), ..access }
 }
 
+/// A channel with DCF on which all stations hear station 0, the access point, and each other.
+#[cfg(feature = "fast")]
+pub fn cell(access: Access, stations: Vec<StationSettings>) -> wifair_mac::SharedChannel {
+    wifair_mac::SharedChannel::new(access, 0, stations)
+}
+
+/// A channel with DCF on which all stations hear station 0, the access point, and each other.
+#[cfg(not(feature = "fast"))]
+pub fn cell(access: Access, stations: Vec<StationSettings>) -> wifair_mac::GeneralChannel {
+    wifair_mac::GeneralChannel::new(wifair_mac::edcaf::EdcaSettings::dcf(access, &[0], stations))
+}
+
 /// A packet that was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
@@ -120,7 +132,9 @@ impl Run {
                 &mut retry_limit_drops,
                 NEXT_HOPS,
             )) {
-                MacEvent::Nothing | MacEvent::NeedsArrivals | MacEvent::Datagrams { .. } => {}
+                MacEvent::Nothing => {}
+                #[cfg(feature = "fast")]
+                MacEvent::Datagrams { .. } => {}
                 MacEvent::Packet { to, id } => {
                     let from = self.packets[id].flow;
                     self.arrivals.push(Arrival { at: now, from, to });

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use wifair_engine::stream;
 use wifair_mac::edcaf::SlotRules;
-use wifair_mac::{Call, Eifs, GeneralChannel, MacEvent, Prioritized, SharedChannel};
+use wifair_mac::{Call, Eifs, GeneralChannel, MacEvent, Prioritized};
 use wifair_packet::Packets;
 use wifair_queue::Discipline;
-use wifair_units::{Bytes, Duration, Time};
+use wifair_units::{Duration, Time};
 
 use super::older::{beside_older, older};
 use super::scenario::*;
@@ -16,6 +16,7 @@ use crate::reference::ReferenceChannel;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
+    #[cfg(feature = "fast")]
     /// The shortcut, which may take several steps at a time, is equivalent to the model.
     #[test]
     fn shared_equals_general(
@@ -28,11 +29,12 @@ proptest! {
             scenario.access.eifs = Eifs::Nav;
         }
         if errors.1 > 0.0 {
-            scenario.access.rts_threshold = Bytes(u64::MAX);
+            scenario.access.rts_threshold = wifair_units::Bytes(u64::MAX);
         }
-        let shared = |errors| SharedChannel::new(scenario.access, 0, with_errors(settings(&scenario), errors));
+        let with_errors = |errors| with_errors(settings(&scenario), errors);
+        let shared = |errors| wifair_mac::SharedChannel::new(scenario.access, 0, with_errors(errors));
         let errors = if shared(errors).is_exact() { errors } else { (0.0, 0.0) };
-        let settings = with_errors(settings(&scenario), errors);
+        let settings = with_errors(errors);
         let by_model = run!(dcf(&scenario, settings), &scenario, false);
         assert_same(&run!(shared(errors).general(), &scenario, false), &by_model);
         let (by_shortcut, _) = run!(shared(errors), &scenario, false, leap);

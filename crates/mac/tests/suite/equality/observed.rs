@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wifair_mac::{
-    BackoffRecord, Call, Fate, FrameKind, FrameRecord, GeneralChannel, SharedChannel, SpatialChannel, Tap,
-};
+use wifair_mac::{BackoffRecord, Call, Fate, FrameKind, FrameRecord, GeneralChannel, SpatialChannel, Tap};
 use wifair_packet::{Kind, Packet, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
@@ -154,7 +152,7 @@ impl Tested for SpatialChannel {
         match category {
             0 => self.offer(station, id, call), // also without categories
             _ => self.offer_in(station, category, id, call),
-        }
+        };
     }
 }
 
@@ -173,7 +171,8 @@ impl Tested for ReferenceChannel {
 }
 
 /// The shortcut keeps no records and has one category.
-impl Tested for SharedChannel {
+#[cfg(feature = "fast")]
+impl Tested for wifair_mac::SharedChannel {
     fn keep_records(&mut self, on: bool) {
         assert!(!on, "it keeps none");
     }

@@ -311,8 +311,7 @@ impl World {
     }
 
     /// Processes packets that are already on a wired link, as far as allowed. If the ends have timers and a packet
-    /// should have arrived before now, a timer might have been due before now as well; [`Self::catch_up_links`] handles
-    /// that case.
+    /// should have arrived before now, a timer might have been due before now as well, so it arrives by an event.
     pub(in crate::world) fn arrive_all_eagerly(&mut self, link: usize) {
         while self.links[link].leads_to_ap()
             && let Some((time, id)) = self.links[link].take_arrived(Time::NEVER)

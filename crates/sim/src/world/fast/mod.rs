@@ -1,29 +1,31 @@
 //! Shortcuts: events that only affect counters or queues are left out, and their effect is computed later or earlier.
 //!
 //! If no other flow uses a queue, and it is full or has a sufficient backlog (see [`SaturatedSource`]), datagrams for
-//! it are generated only when the queue is inspected or becomes empty. Arrivals over wired links at a busy access point
-//! are deferred too: see [`lazy_links`]. Arrivals at the far end of a wired link may be processed early: see
-//! [`eager_arrival`]. Packets that are put on a wired link together are handled in one step: see [`trains`].
+//! it are generated only when the queue is inspected or becomes empty. Arrivals at the far end of a wired link may be
+//! processed early: see [`eager_arrival`]. Packets that are put on a wired link together are handled in one step: see
+//! [`trains`].
 //!
 //! Results equal those of the plain model. If packets are observed on their way (see [`crate::world::watch`]), or
 //! access points have schemes, nothing is deferred.
 
 mod eager_arrival;
-pub(in crate::world) mod lazy_links;
-pub(in crate::world) mod trains;
+mod trains;
 
 use std::collections::BTreeMap;
 
-use wifair_mac::{Channel, SaturatedSource};
+use wifair_mac::{Channel, SaturatedSource, SharedChannel};
 use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::Time;
 
-use self::lazy_links::LazyLinks;
+pub(in crate::world) use self::trains::Train;
 use crate::world::World;
 use crate::world::flow::{Ends, datagram};
 use crate::world::measure::Loss;
 use crate::world::plan::{Hop, TransportPlan, WorkloadPlan};
 use crate::world::wired_link::EagerArrival;
+
+/// Whether there are shortcuts.
+pub(in crate::world) const AVAILABLE: bool = true;
 
 impl World {
     /// Finds out which shortcuts apply.
@@ -33,13 +35,28 @@ impl World {
         }
         self.find_lone_sources();
         self.find_eager_links();
-        self.find_lazy_links();
+    }
+
+    /// Advances a channel that is a shortcut for another one.
+    #[inline]
+    pub(in crate::world) fn advance_shortcut(&mut self, index: usize, until: Time) {
+        self.advance_variant::<SharedChannel>(index, until);
+    }
+
+    /// Enqueues a packet at a station, if that has no other effect; returns whether it did.
+    #[inline(always)]
+    pub(in crate::world) fn only_joins_queue(&mut self, index: usize, from: u32, id: PacketId) -> bool {
+        match &mut self.channels[index] {
+            Channel::Shared(cell) => cell.fast_offer(from, id, &mut self.packets),
+            Channel::General(_) => self.kept.take(id, &self.packets[id]) || self.append(index, from, id),
+            Channel::Spatial(_) => false,
+        }
     }
 
     /// Enqueues a packet at a station that already has something to send, on a channel with categories. Returns whether
     /// it did.
     #[inline(never)]
-    pub(in crate::world) fn append(&mut self, index: usize, from: u32, id: PacketId) -> bool {
+    fn append(&mut self, index: usize, from: u32, id: PacketId) -> bool {
         if !self.kept.is_empty() {
             self.join_kept();
         }
@@ -81,7 +98,6 @@ impl World {
             link.set_eager_arrival(EagerArrival::Never);
             link.set_leads_to_ap(false);
         }
-        self.lazy_links = LazyLinks::never();
     }
 
     /// Attaches a source of datagrams to the queue that it has filled, if any; its next datagram is due at `next`.
@@ -113,16 +129,6 @@ impl World {
     #[inline]
     pub(in crate::world) fn resume_exhausted(&mut self, channel: usize) {
         while let Some(station) = self.channels[channel].take_exhausted() {
-            self.source_exhausted(channel, station);
-        }
-    }
-
-    /// Either turns links into event sources again, or restores the timer of the source that had filled the queue.
-    #[inline(never)]
-    fn source_exhausted(&mut self, channel: usize, station: u32) {
-        if self.lazy_links.is_on && self.lazy_links.lead_to(channel, station) {
-            self.make_eager();
-        } else {
             self.detach_source(channel, station);
         }
     }
@@ -189,9 +195,6 @@ impl World {
     /// Processes everything deferred that is due before `end`.
     #[inline(never)]
     pub(in crate::world) fn catch_up(&mut self, end: Time) {
-        if self.lazy_links.is_on {
-            self.catch_up_links(end);
-        }
         for index in 0..self.channels.len() {
             self.channels[index].arrive_before(end, &mut self.packets, &mut self.dropped);
             let mut done = vec![];

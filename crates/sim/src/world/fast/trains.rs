@@ -192,9 +192,11 @@ impl World {
     /// due join the queue of that station in one step, if it has something to send.
     #[inline]
     pub(in crate::world) fn join_behind(&mut self, link: usize) {
-        let bound = self.next_events.earliest_until(self.until);
-        if self.fast_path && !self.lazy_links.is_on && self.links[link].next() < bound {
-            self.join_before(bound, link);
+        if self.fast_path && !self.channels.is_empty() {
+            let bound = self.next_events.earliest_until(self.until);
+            if self.links[link].next() < bound {
+                self.join_before(bound, link);
+            }
         }
     }
 
@@ -275,7 +277,7 @@ impl World {
     /// Processes the packets behind one that has arrived by a wired link, as far as they may be processed early.
     #[inline]
     pub(in crate::world) fn arrive_behind(&mut self, link: usize) {
-        if self.links[link].eager_arrival() != EagerArrival::Never && !self.lazy_links.is_on {
+        if self.links[link].eager_arrival() != EagerArrival::Never {
             self.arrive_all_eagerly(link);
         }
     }

@@ -19,16 +19,18 @@ use wifair_packet::{Kind, PacketId, Packets};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 mod contention;
-mod lazy_arrivals;
+mod saturated_queues;
 mod shared_exchange;
 
 use super::super::general::GeneralChannel;
 use super::super::slots::Slots;
 use crate::air_to::AirToStations;
+use crate::category::Category;
 use crate::edcaf::EdcaSettings;
 use crate::fast::SaturatedSource;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame, frame_length};
+use crate::tap::Tap;
 use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, IdleAccess, MacEvent, StationSettings};
 use wifair_queue::{AirUse, Discipline, Gauge, Queue};
 
@@ -186,8 +188,6 @@ pub struct SharedChannel {
     paused_queues: PausedQueues,
     /// Stations whose queue became empty while arrivals were deferred.
     exhausted: Vec<u32>,
-    /// All arrivals at the access point before this time are enqueued.
-    arrivals_until: Time,
     air_use: AirUseMeter,
     air_to: AirToStations,
     /// Air time that is not in the stations' counters: RTS and CTS, collisions, and data frames lost to errors.
@@ -227,7 +227,6 @@ impl SharedChannel {
             ap_queue: Gauge::default(),
             paused_queues: PausedQueues::new(),
             exhausted: vec![],
-            arrivals_until: Time::NEVER,
             air_use,
             air_to: AirToStations::new(stations.len()),
             rts_cts: Duration::ZERO,
@@ -395,13 +394,33 @@ impl SharedChannel {
 
     /// Length of the access point's queue over time.
     #[must_use]
-    pub fn ap_queue(&self) -> &Gauge {
-        &self.ap_queue
+    pub fn ap_queues(&self) -> &[Gauge] {
+        std::slice::from_ref(&self.ap_queue)
     }
 
     /// Length of the access point's queue over time.
-    pub fn ap_queue_mut(&mut self) -> &mut Gauge {
-        &mut self.ap_queue
+    pub fn ap_queues_mut(&mut self) -> &mut [Gauge] {
+        std::slice::from_mut(&mut self.ap_queue)
+    }
+
+    pub(in crate::channel) fn offer_in(&mut self, _: u32, category: usize, _: PacketId, _: &mut Call<'_>) -> bool {
+        panic!("there is no category {category} on a channel for DCF")
+    }
+
+    pub(in crate::channel) fn set_category(&mut self, _: u32, category: &Category) {
+        panic!("access parameters such as {category:?} change only where there are categories")
+    }
+
+    pub(in crate::channel) const fn set_fast_paths(&mut self, _: bool) {}
+
+    pub(in crate::channel) const fn set_tap(&mut self, _: bool) {}
+
+    pub(in crate::channel) const fn tap(&mut self) -> Option<&mut Tap> {
+        None
+    }
+
+    pub(in crate::channel) const fn records(&self) -> Option<&Tap> {
+        None
     }
 
     /// Dequeues the next packet of `station`, if there is one.
@@ -474,7 +493,7 @@ impl SharedChannel {
         if station == self.ap {
             self.ap_queue.sample(now, &state.queue);
         }
-        if state.source.is_some() || (station == self.ap && self.arrivals_until < Time::NEVER) {
+        if state.source.is_some() {
             self.exhausted.push(station);
         }
         self.paused_queues.note(now, station, &state.queue);
@@ -509,8 +528,7 @@ impl SharedChannel {
     }
 
     /// Advances at the time of [`SharedChannel::next`], which must be `call.now`, and further before `bound`, until a
-    /// packet is received or lost, or deferred arrivals are needed. Updates `call.now`; also returns the number of
-    /// steps.
+    /// packet is received or lost. Updates `call.now`; also returns the number of steps.
     #[inline(always)]
     pub fn advance_until(&mut self, bound: Time, call: &mut Call<'_>) -> (MacEvent, u64) {
         if call.now < self.next {
@@ -522,10 +540,6 @@ impl SharedChannel {
         // The common phases, in the order in which they follow each other.
         let event = loop {
             if matches!(self.phase, SharedPhase::Ack) {
-                if self.arrivals_until < call.now && self.sender == self.ap {
-                    steps -= 1;
-                    break MacEvent::NeedsArrivals;
-                }
                 let goes_on = self.finish(call);
                 if !goes_on {
                     bound = bound.min(self.paused_queues.next());
@@ -546,10 +560,6 @@ impl SharedChannel {
             }
             if matches!(self.phase, SharedPhase::Data) {
                 break self.receive(call.now);
-            }
-            if self.arrivals_until < call.now && self.is_ap_on_air() {
-                steps -= 1;
-                break MacEvent::NeedsArrivals;
             }
             let broadcast = self.general_advance(call);
             bound = bound.min(self.paused_queues.next());

@@ -196,11 +196,12 @@ impl SpatialChannel {
         }
     }
 
-    /// Offers a packet to `station`, in the category with index `category` unless the packet's kind decides.
+    /// Offers a packet to `station`, in the category with index `category` unless the packet's kind decides. Returns
+    /// true: [`SpatialChannel::next`] may have changed.
     ///
     /// # Panics
     /// If the stations have no categories.
-    pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) {
+    pub fn offer_in(&mut self, station: u32, category: usize, id: PacketId, call: &mut Call<'_>) -> bool {
         let now = call.now;
         let edcafs = &mut self.categories().edcafs;
         let (index, _, is_loaded) = edcafs.enqueue(station, category, id, call);
@@ -209,6 +210,7 @@ impl SpatialChannel {
             self.request_in(now, index);
         }
         self.next = self.upcoming();
+        true
     }
 
     /// Starts contention for a category that had nothing to send.

@@ -6,6 +6,12 @@
 //!
 //! [`super::SpatialChannel::set_fast_paths`] turns all of them off.
 
-pub(super) mod atomic_exchange;
+mod atomic_exchange;
 mod dcf;
-pub(super) mod exchange_audience;
+mod exchange_audience;
+
+pub(super) use self::atomic_exchange::AtomicExchange;
+pub(super) use self::exchange_audience::ExchangeAudiences;
+
+/// Whether stations without categories are handled as they are.
+pub(super) const HANDLES_DCF: bool = true;

@@ -1,7 +1,6 @@
 //! Shortcuts: arrivals are enqueued when a station dequeues its next packet, instead of by an event each.
 
 use super::*;
-use wifair_packet::Packet;
 
 impl SharedChannel {
     /// Enqueues a packet at a station other than the access point, if the arrival has no other effect. Otherwise does
@@ -54,66 +53,9 @@ impl SharedChannel {
         state.source.take().map(|source| *source)
     }
 
-    /// A station whose queue became empty while arrivals were deferred. The caller detaches its source, or delivers all
-    /// further arrivals as events.
+    /// A station whose queue became empty while arrivals were deferred. The caller detaches its source.
     #[inline]
     pub fn take_exhausted(&mut self) -> Option<u32> {
         self.exhausted.pop()
-    }
-
-    /// Whether arrivals at the access point may be deferred while it has a frame in progress (see
-    /// [`SharedChannel::arrive_lazily`]): its queue must be a FIFO that drops arrivals only.
-    #[must_use]
-    pub fn allows_lazy_links(&self) -> bool {
-        matches!(&self.stations[self.ap as usize].queue, Queue::Fifo(fifo) if fifo.refuses())
-    }
-
-    /// Whether the access point has a frame in progress and a backlog that keeps it busy for a while.
-    #[inline]
-    #[must_use]
-    pub fn ap_is_backlogged(&self) -> bool {
-        let state = &self.stations[self.ap as usize];
-        let waiting = if let Queue::Fifo(fifo) = &state.queue { fifo.len() } else { state.queue.len() };
-        state.frame.is_some() && waiting >= 2
-    }
-
-    /// Declares that all arrivals at the access point before `time` are enqueued. Before the access point dequeues a
-    /// packet at a later time, the channel returns [`MacEvent::NeedsArrivals`]; with [`Time::NEVER`], it never does.
-    #[inline]
-    pub fn set_arrivals_until(&mut self, time: Time) {
-        self.arrivals_until = time;
-    }
-
-    /// Whether the channel will return [`MacEvent::NeedsArrivals`] if it is advanced at `time`.
-    #[inline]
-    #[must_use]
-    pub fn needs_arrivals(&self, time: Time) -> bool {
-        self.sender == self.ap && self.arrivals_until < time && matches!(self.phase, SharedPhase::Ack)
-    }
-
-    /// Enqueues deferred arrivals at the access point: `next` returns them with their times, in order, and `refuse` is
-    /// called for those that do not fit.
-    #[inline]
-    pub fn arrive_lazily(
-        &mut self,
-        packets: &mut Packets,
-        mut next: impl for<'a> FnMut(&'a mut Packets) -> Option<(Time, PacketId, &'a mut Packet)>,
-        mut refuse: impl FnMut(&mut Packets, PacketId),
-    ) {
-        let Queue::Fifo(fifo) = &mut self.stations[self.ap as usize].queue else { return };
-        while let Some((then, id, packet)) = next(packets) {
-            if fifo.has_room(packet.size) {
-                fifo.append(id, packet);
-                self.ap_queue.set(then, fifo.len(), fifo.is_full());
-            } else {
-                refuse(packets, id);
-            }
-        }
-    }
-
-    /// Whether the access point is among the senders.
-    #[inline]
-    pub(super) fn is_ap_on_air(&self) -> bool {
-        self.sender == self.ap || (self.is_collision() && self.senders.contains(&self.ap))
     }
 }
