@@ -16,7 +16,7 @@ import pytest
 from wifair import reproduce
 from wifair.reproduce import Effort, session
 from wifair.reproduce.claims import MEANINGS, VERDICTS, Claim, Claims
-from wifair.reproduce.predicates import check
+from wifair.reproduce.predicates import check, expressions_in
 from wifair.reproduce.table import Row, Table
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def rows_for(key: str, claim: Claim, labels: dict[str, Any], places: dict[str, A
     tables: dict[str, Table] = {}
     for clause in claim.clauses:
         text, predicate = clause.filled(places)
-        text += f" {predicate.get('same_as', '')}"
+        text += " ".join(["", *expressions_in(predicate)])
         for experiment, quantity in set(re.findall(r"(\w+)(?:\[[^\]]*\])?\.([A-Za-z_]\w*)", text)):
             if experiment not in {one.id for one in session.load(key).experiments}:
                 continue
@@ -193,3 +193,21 @@ def test_the_meaning_of_each_verdict_is_said_where_it_is_counted_and_on_the_page
     page = (Path(__file__).parents[2] / "docs" / "tutorials" / "reproduce-a-paper.md").read_text(encoding="utf-8")
     for verdict, meaning in MEANINGS.items():
         assert f"| `{verdict}` | {meaning} |" in page
+
+
+@pytest.mark.parametrize(("key", "claim"), CLAIMS)
+def test_a_claim_that_holds_where_nothing_differs_says_that_nothing_changes(key: str, claim: Claim) -> None:
+    """Every index, throughput and ratio is one, in all cases: nothing is unfair, and no scheme has anything to repair.
+
+    Among them were: fairness that falls, schemes that are as fair as each other, two clients that get more than one.
+    """
+    declared = session.load(key).declared
+    labels, places = bound(declared, claim)
+    tables = rows_for(key, claim, labels, places)
+    for table in tables.values():
+        for row in table.rows:
+            row.values = 1.0 + 0.01 * NOISE
+    results = outcome_of(claim, tables, labels, places)
+    compares = any(" / " in clause.rows or "same_as" in clause.predicate for clause in claim.clauses)
+    if compares and all(one.result == "holds" for one in results):
+        assert claim.no_flip or claim.no_control, claim.says

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 import pytest
 from wifair.reproduce import Case, Effort
-from wifair.reproduce.claims import Claim, Claims, Clause, Judgement, Open, Reading, judge
+from wifair.reproduce.claims import Claim, Claims, Clause, Open, Reading
 from wifair.reproduce.intervals import Bounds
+from wifair.reproduce.judging import Judgement, judge
 from wifair.reproduce.predicates import RegionComparison, check
 from wifair.reproduce.session import _specific
 from wifair.reproduce.table import Row, Table
@@ -69,11 +71,12 @@ ALL = frozenset({0})
 
 
 def test_only_undecided_clauses_that_may_change_the_verdict_get_more_seeds() -> None:
-    shrink = Effort.FULL.shrink(0)
+    shrink = Effort.FULL.shrink(1)
     assert 0 < shrink < 1
     # Both readings may hold.
-    assert judged(claims("e.x", "e.y"), 1.2, 1.25).worth_more(shrink) == {(0, 0): ALL, (1, 0): ALL}
-    # One reading holds; the other is at the limit, so it will neither hold nor fail.
+    assert judged(claims("e.x", "e.y"), 1.15, 1.18).worth_more(shrink) == {(0, 0): ALL, (1, 0): ALL}
+    # One reading is at the limit, so it will neither hold nor fail; the other one may be decided all the same.
+    assert judged(claims("e.x"), 1.18, 1.0).worth_more(shrink) == {(0, 0): ALL}
     assert judged(claims("e.x"), 3.0, 1.0).worth_more(shrink) == {}
     # One reading holds, the other may fail: the claim may depend on the reading.
     assert judged(claims("e.x"), 3.0, 0.8).worth_more(shrink) == {(1, 0): ALL}
@@ -123,7 +126,7 @@ def test_a_claim_that_is_ruled_out_in_every_reading_does_not_hold() -> None:
     assert [read.result for read in out.readings] == ["fails", "fails"]
     assert out.verdict == "fails"
     # More seeds are still requested: one more clause that holds would make the claim hold in part.
-    assert judged(declared, 1.2, 1.2, other=0.5).worth_more(Effort.FULL.shrink(0))
+    assert judged(declared, 1.2, 1.2, other=0.5).worth_more(Effort.FULL.shrink(1))
     assert judged(declared, 3.0, 1.1, other=0.5).verdict == "partly"
 
 
@@ -148,6 +151,30 @@ def test_a_claim_depends_on_its_mechanism_if_the_effect_is_significantly_smaller
     assert _specific(held, judged(declared, 1.0, 1.0)) is True  # at the limit, and far below what it was
     assert _specific(held, judged(declared, 2.0, 2.0, noise=9.0)) is None  # anything is possible
     assert _specific(judged(declared, 0.1, 0.1), held) is None  # it does not hold: nothing to explain
+
+
+def test_the_printed_interval_is_the_one_that_decides() -> None:
+    """Of forty points one is barely below 1. Alone it fails; among forty the interval that allows for all is wider."""
+    values = 1.0 - np.array([0.016, 0.004, 0.012, 0.002, 0.007])
+    rows = [Row({"n": n}, "x", 2.0 + 0.1 * np.roll(NOISE, n), seeds=SEEDS) for n in range(39)]
+    odd = Row({"n": 99}, "x", values, seeds=SEEDS)
+    for some in ([odd], [*rows, odd]):
+        tested = check({"above": 1}, "e.x", {"e": Table("e", some)}, {})
+        for one in tested.comparisons:
+            inside, outside = one.bounds.low > one.low, one.bounds.high <= one.low
+            assert one.result == ("holds" if inside else "fails" if outside else "undecided")
+
+
+def test_what_the_paper_decides_is_shown_and_has_no_effect() -> None:
+    """The claim holds by the paper's definition and fails by the other one: it holds."""
+    point = replace(OPEN, decided="section 1")
+    declared = replace(claims("e.x"), open=(point,))
+    rows = [random_row({"how": how}, "x", mean + 0.01 * NOISE) for how, mean in (("a", 3.0), ("b", 0.1))]
+    tables = {"e": Table("e", rows)}
+    assert judge(declared, declared.claims[0], tables).verdict == "holds"
+    ((reading, other),) = declared.others(declared.claims[0])
+    assert reading.id == "b"
+    assert judge(other, other.claims[0], tables).verdict == "fails"
 
 
 def test_a_control_is_judged_where_the_claim_holds() -> None:

@@ -1,10 +1,12 @@
-"""The calibration of kemerlis2006: the recorded parameters have the recorded effect, and a search finds them again."""
+"""The calibration and the measures of kemerlis2006."""
 
 from __future__ import annotations
 
 import pytest
-from wifair.papers.kemerlis2006 import calibration
+import wifair
+from wifair.papers.kemerlis2006 import PAPER, calibration
 from wifair.papers.kemerlis2006.calibration import CONTROL, PUBLISHED, READINGS, calibrate, calibrated, throughput
+from wifair.reproduce import Effort
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -36,3 +38,37 @@ def test_the_search_finds_the_recorded_parameters() -> None:
     assert found.control == recorded.control
     assert found.down == pytest.approx(recorded.down, abs=2 * calibration.SCALES[False][2])
     assert found.up == pytest.approx(recorded.up, abs=2 * calibration.SCALES[False][2])
+
+
+def test_the_throughput_of_two_clients_is_bytes_over_the_own_transfer_time() -> None:
+    """Section II.C of the paper. The slower client goes on alone, so its throughput is above that while both send."""
+    experiment = PAPER.experiment("fig3_right")
+    case = next(
+        one
+        for one in experiment.cases(Effort.QUICK)
+        if (one.labels["setting"], one.labels["direction"], one.labels["rts"]) == ("taken", "up", "off")
+    )
+    results = wifair.run(case.scenario, seeds=[1], series=case.series)
+    measured = {
+        (one.quantity, one.labels.get("host")): next(iter(one.values)) for one in experiment.measure(case, results)
+    }
+    sent = int(case.scenario.with_({}).resolved.count("5242880 B"))
+    assert sent == 2  # both transfers have 5 MB
+    took = {}
+    for host in ("ares", "apollo"):
+        (took[host],) = results.sessions.where(flow=host)["acked_after_s"]
+        assert measured["throughput_kBps", host] == pytest.approx(5242.88 / took[host])
+    assert took["apollo"] > took["ares"]  # the one at B
+    assert measured["throughput_kBps", "apollo"] > measured["throughput_both_kBps", "apollo"]
+    ratio = measured["throughput_kBps", "apollo"] / measured["throughput_kBps", "ares"]
+    assert measured["apollo_over_ares", None] == pytest.approx(ratio)
+
+
+def test_claims_on_two_clients_are_judged_by_the_papers_definition() -> None:
+    (point,) = (one for one in PAPER.declared.open if one.id == "measure")
+    assert point.decided.startswith("section II.C")
+    claim = next(one for one in PAPER.claims if one.id == "ul_ratio_off")
+    for reading in PAPER.declared.readings(claim):
+        _, places = PAPER.declared.bound(reading)
+        assert claim.clauses[0].filled(places)[0].endswith(".apollo_over_ares")
+    assert [reading.id for reading, _ in PAPER.declared.others(claim)] == ["both"]

@@ -1,47 +1,88 @@
-"""Records the verdicts of a run in the `verdicts.csv` of each paper: ``python tests/validation/recording.py``.
+"""Records what a run said in the folder of each paper: ``python tests/validation/recording.py``.
 
-A test compares later runs with them. ``--full`` records a full run; names select papers. The deviations of results from
-published values and from ns-2 are recorded in `deviations.csv`. The README of a paper gets tables of both; with
-``--readmes`` only the READMEs are rewritten, from the recorded files.
+Verdicts go to `verdicts.csv`, with which a test compares later runs, claims with generic nulls to `nulls.csv`, claims
+under each reading to `readings.csv`, deviations from published values and from ns-2 to `deviations.csv`. ``--full``
+records a full run, ``--nulls`` the nulls, too; names select papers. ``--from FILE`` records a `reproduction.json`, and
+runs nothing. The README of a paper gets tables of all; ``--readmes`` only rewrites the READMEs.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 from wifair.reproduce.claims import VERDICTS, Recorded
 from wifair.reproduce.model import Paper
 from wifair.reproduce.page import GENERATED
 from wifair.reproduce.runner import default_store
-from wifair.reproduce.session import KEYS, Outcome, PaperOutcome, load, reproduce
+from wifair.reproduce.session import KEYS, load, reproduce
 from wifair.reproduce.table import Row, read_records
+from wifair.reproduce.tallies import Tally, sentence
 from wifair.reproduce.text import first_readings
 
 HEAD = "# What runs of this version said of each claim, with its mechanism and without; written by recording.py.\n"
 
 
-def record(outcome: Outcome) -> None:
-    """Write the verdicts of whole papers, and keep those recorded with the other effort."""
-    for item in outcome.papers:
-        recorded = {key: dict(some) for key, some in item.paper.recorded.items()}
-        for judged in item.claims:
-            without = judged.controlled.judgement if judged.controlled is not None else None
-            found = Recorded(judged.alone.verdict, judged.alone.holding, without.verdict if without is not None else "")
-            recorded.setdefault(judged.claim.id, {})[outcome.effort.value] = found
-        rows = [
-            (claim.id, effort, *found)
-            for claim in item.paper.claims
-            for effort, found in sorted(recorded.get(claim.id, {}).items())
-        ]
-        _write(item.paper.folder / "verdicts.csv", HEAD, ("claim", "effort", *Recorded._fields), rows)
-        _record_deviations(item, outcome.effort.value)
+Document = Mapping[str, Any]
+
+
+def record(document: Document) -> None:
+    """Write what a reproduction of whole papers with controls says, and keep what is recorded with the other effort.
+
+    `document` is the layout of `reproduction.json`.
+    """
+    effort = document["effort"]
+    for item in document["papers"]:
+        paper = load(item["key"])
+        paper.__dict__.pop("recorded", None)  # read again
+        if document["controls"]:
+            _record_verdicts(paper, item, effort)
+            _record_deviations(paper, item, effort)
+            _record_readings(paper, item, effort)
+        if item["nulls"]:
+            lines = [
+                (claim.id, null, one["held"], one["still"], "yes" if one["touched"] else "no")
+                for claim in paper.claims
+                for null, one in item["nulls"].get(claim.id, {}).items()
+            ]
+            head = f"# Claims with generic nulls, in a {effort} run; written by recording.py.\n"
+            _write(paper.folder / "nulls.csv", head, ("claim", "null", "held", "still", "touched"), lines)
+
+
+def _record_verdicts(paper: Paper, item: Document, effort: str) -> None:
+    recorded = {key: dict(some) for key, some in paper.recorded.items()}
+    for claim in item["claims"]:
+        found = Recorded(claim["verdict"], claim["holding"], claim["control"]["verdict"] or "")
+        recorded.setdefault(claim["id"], {})[effort] = found
+    rows = [
+        (claim.id, effort, *found)
+        for claim in paper.claims
+        for effort, found in sorted(recorded.get(claim.id, {}).items())
+    ]
+    _write(paper.folder / "verdicts.csv", HEAD, ("claim", "effort", *Recorded._fields), rows)
+
+
+READINGS = ("effort", "point", "reading", "holds", "fails", "undecided")
+
+
+def _record_readings(paper: Paper, item: Document, effort: str) -> None:
+    path = paper.folder / "readings.csv"
+    others = [tuple(row[name] for name in READINGS) for row in read_records(path) if row["effort"] != effort]
+    own = [
+        (effort, point, one["reading"], one["holds"], one["fails"], one["undecided"])
+        for point, every in item["readings"].items()
+        for one in every
+    ]
+    head = "# How many claims hold under each reading; written by recording.py.\n"
+    _write(path, head, READINGS, [*others, *own])
 
 
 def _write(path: Path, head: str, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -77,23 +118,34 @@ def deviations(paper: Paper) -> list[Deviations]:
     ]
 
 
-def _record_deviations(item: PaperOutcome, effort: str) -> None:
+def _row(entry: Document) -> Row:
+    """Rebuild a row of a table, with its mean alone."""
+    fixed = Row({}, "", np.empty(0)).to_dict()
+    labels = {name: value for name, value in entry.items() if name not in fixed}
+    value, published, ns2 = (math.nan if entry[name] is None else entry[name] for name in ("value", "published", "ns2"))
+    return Row(labels, entry["quantity"], np.array([value]), published, [] if math.isnan(ns2) else [ns2])
+
+
+def _record_deviations(paper: Paper, item: Document, effort: str) -> None:
+    tables = {one["id"]: [_row(row) for row in one["rows"]] for one in item["experiments"] if one["whole"]}
     found = {
         (one.experiment, one.quantity, one.effort, one.source): one
-        for one in deviations(item.paper)
-        if one.effort != effort or one.experiment not in item.tables or one.experiment in item.only
+        for one in deviations(paper)
+        if one.effort != effort or one.experiment not in tables
     }
-    for key, table in item.tables.items():
-        for quantity in dict.fromkeys(row.quantity for row in table.rows):
-            rows = first_readings(item.paper, key, table.of(quantity))
+    for key, every in tables.items():
+        for quantity in dict.fromkeys(row.quantity for row in every):
+            rows = first_readings(paper, key, [row for row in every if row.quantity == quantity])
             found |= {one[:4]: one for one in _deviations(key, quantity, effort, rows)}
-    order = [experiment.id for experiment in item.paper.experiments]
-    every = sorted(found.values(), key=lambda one: (order.index(one.experiment), one.quantity, one.source, one.effort))
-    if not every:
+    order = [experiment.id for experiment in paper.experiments]
+    every_one = sorted(
+        found.values(), key=lambda one: (order.index(one.experiment), one.quantity, one.source, one.effort)
+    )
+    if not every_one:
         return
-    lines = [(*one[:5], f"{one.median:.4f}", f"{one.greatest:.4f}", one.at) for one in every]
+    lines = [(*one[:5], f"{one.median:.4f}", f"{one.greatest:.4f}", one.at) for one in every_one]
     head = "# Results over what was published, and over ns-2, less one; written by recording.py.\n"
-    _write(item.paper.folder / "deviations.csv", head, Deviations._fields, lines)
+    _write(paper.folder / "deviations.csv", head, Deviations._fields, lines)
 
 
 def _deviations(experiment: str, quantity: str, effort: str, rows: Sequence[Row]) -> Iterator[Deviations]:
@@ -128,20 +180,26 @@ def beside(paper: Paper) -> str:
 
 
 def summary(paper: Paper) -> str:
-    """Format the recorded verdicts of a paper as Markdown: the count of each verdict, and each claim."""
+    """Format the recorded verdicts of a paper as Markdown: one for each claim, of a full run if there is one."""
+    chosen = {claim.id: _of_claim(paper, claim.id) for claim in paper.claims}
     counts = []
-    for effort, words in (("quick", "Quick runs"), ("full", "Full runs")):
-        found = [recorded[effort].verdict for recorded in paper.recorded.values() if effort in recorded]
-        some = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
-        counts.append(f"- {words}, {len(found)} of {len(paper.claims)} claims: {some or 'none recorded'}.")
-    lines = ["| claim | quick | full | without its mechanism |", "|---|---|---|---|"]
+    for effort in ("full", "quick"):
+        found = [recorded.verdict for of, recorded in chosen.values() if of == effort and recorded is not None]
+        if found:
+            some = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
+            counts.append(f"- {effort.capitalize()} runs, {len(found)} of {len(paper.claims)} claims: {some}.")
+    lines = ["| claim | verdict | runs | without its mechanism |", "|---|---|---|---|"]
     for claim in paper.claims:
-        recorded = paper.recorded.get(claim.id, {})
-        of = len(paper.declared.readings(claim))
-        cells = [_cell(recorded.get(effort), of) for effort in ("quick", "full")]
-        last = recorded.get("full") or recorded.get("quick")
-        lines.append(f"| {claim.says} | {' | '.join(cells)} | {(last and last.without) or '-'} |")
-    return _block("verdicts", [*counts, "", *lines])
+        effort, recorded = chosen[claim.id]
+        cell = _cell(recorded, len(paper.declared.readings(claim)))
+        lines.append(f"| {claim.says} | {cell} | {effort} | {(recorded and recorded.without) or '-'} |")
+    return _block("verdicts", [*(counts or ["- None is recorded."]), "", *lines])
+
+
+def _of_claim(paper: Paper, claim: str) -> tuple[str, Recorded | None]:
+    by_effort = paper.recorded.get(claim, {})
+    effort = next((one for one in ("full", "quick") if one in by_effort), "-")
+    return effort, by_effort.get(effort)
 
 
 def _cell(recorded: Recorded | None, of: int) -> str:
@@ -151,11 +209,31 @@ def _cell(recorded: Recorded | None, of: int) -> str:
     return f"{recorded.verdict}, {recorded.holding} of {of}" if many else recorded.verdict
 
 
+def by_reading(paper: Paper) -> str:
+    """Format how many claims hold under each reading as Markdown, of full runs if there are any."""
+    every = read_records(paper.folder / "readings.csv")
+    effort = next((one for one in ("full", "quick") if any(row["effort"] == one for row in every)), "")
+    lines = []
+    for point in paper.declared.open:
+        some = {row["reading"]: row for row in every if row["effort"] == effort and row["point"] == point.id}
+        tallies = [
+            Tally(point.id, one.id, one.says or one.id, *(int(some[one.id][name]) for name in READINGS[3:]), at == 0)
+            for at, one in enumerate(point.readings)
+            if one.id in some
+        ]
+        if not tallies:
+            continue
+        lines += [f"| {point.asks} ({effort} runs) | hold | do not | undecided |", "|---|---|---|---|"]
+        lines += [f"| {one.says} | {one.holds} | {one.fails} | {one.undecided} |" for one in tallies]
+        lines += ["", sentence(tallies), ""]
+    return _block("readings", lines[:-1] or ["Nothing is recorded."])
+
+
 def readme(paper: Paper) -> None:
     """Write the tables of verdicts and deviations into the README of a paper."""
     path = paper.folder / "README.md"
     text = path.read_text(encoding="utf-8")
-    blocks = {"verdicts": summary, "deviations": beside}
+    blocks = {"verdicts": summary, "deviations": beside, "readings": by_reading}
     path.write_text(GENERATED.sub(lambda found: blocks[found[1]](paper), text), encoding="utf-8")
 
 
@@ -163,12 +241,17 @@ def main(arguments: list[str]) -> None:
     """Run the reproductions, and record them."""
     full = "--full" in arguments
     names = [name for name in arguments if not name.startswith("-")]
-    if "--readmes" not in arguments:
+    if "--from" in arguments:
+        for name in names:
+            record(json.loads(Path(name).read_text(encoding="utf-8")))
+    elif "--readmes" not in arguments:
         store = default_store() if full else None
-        record(reproduce(names, full=full, controls=True, store=store, progress=True))
+        nulls = "--nulls" in arguments
+        record(reproduce(names, full=full, controls=True, nulls=nulls, store=store, progress=True).to_dict())
     for key in KEYS:
         paper = load(key)
-        paper.__dict__.pop("recorded", None)  # read again
+        for cached in ("recorded", "nulls"):  # read again
+            paper.__dict__.pop(cached, None)
         readme(paper)
 
 

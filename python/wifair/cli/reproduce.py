@@ -28,6 +28,7 @@ def _complete(_context: click.Context, _parameter: click.Parameter, start: str) 
 @click.argument("what", nargs=-1, metavar="[PAPER[/EXPERIMENT|/CLAIM]]...", shell_complete=_complete)
 @click.option("--full/--quick", "full", help="The papers' durations and more seeds, or a quick look (default).")
 @click.option("--controls", is_flag=True, help="Judge each claim without its mechanism, too.")
+@click.option("--nulls", is_flag=True, help="Judge each claim that holds with each of five generic nulls, too.")
 @click.option(
     "--verify",
     metavar="FILE",
@@ -46,6 +47,7 @@ def reproduce_command(
     what: tuple[str, ...],
     full: bool,
     controls: bool,
+    nulls: bool,
     verify: str | None,
     out: str | None,
     force: bool,
@@ -55,6 +57,8 @@ def reproduce_command(
     quiet: bool,
 ) -> None:
     """Rerun the experiments of papers, draw their figures, judge their claims.
+
+    A paper of your own is a folder: its path begins with `.` or `/`.
 
     With --full what was computed is kept: whatever interrupts it, the same command goes on where it stopped.
 
@@ -66,6 +70,8 @@ def reproduce_command(
       wifair reproduce jung2016 --full --controls --out report
       wifair reproduce lee2007/fig6 lee2007/fig7 --json
       wifair reproduce oda2012/access_prob --controls
+      wifair reproduce ./my_paper --out report
+      wifair reproduce lee2007 --nulls
       wifair reproduce --verify report/reproduction.json
     """  # noqa: D301
     if verify is not None:
@@ -77,7 +83,9 @@ def reproduce_command(
     try:
         select(what)
         place = store if store is not None else default_store() if full else None
-        run = partial(reproduce, what, full=full, controls=controls, store=place, threads=threads, progress=not quiet)
+        run = partial(
+            reproduce, what, full=full, controls=controls, nulls=nulls, store=place, threads=threads, progress=not quiet
+        )
         if out is not None:
             with trying("write to", out):
                 prepare(out, force=force)

@@ -1,4 +1,4 @@
-"""Claims of papers as data, and verdicts on them.
+"""Claims of papers as data.
 
 The `claims.toml` of a paper declares what the paper leaves open (with the possible readings), controls (a mechanism and
 the null that replaces it), and claims. A claim consists of clauses, each a predicate on quantities of experiments.
@@ -6,26 +6,30 @@ the null that replaces it), and claims. A claim consists of clauses, each a pred
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
-from wifair.reproduce.expressions import ExpressionError, experiments_of, may_select
-from wifair.reproduce.predicates import Tested, check, compared_with, criterion
-from wifair.reproduce.table import Label, Row, Table, read_records
+from wifair.reproduce.criteria import criterion
+from wifair.reproduce.expressions import experiments_of, may_select
+from wifair.reproduce.predicates import expressions_in
+from wifair.reproduce.table import Label, read_records
 
-Verdict = Literal["holds", "partly", "depends", "fails", "undecided", "calibrated", "definition", "untestable"]
+Verdict = Literal[
+    "holds", "partly", "depends", "fails", "undecided", "full-only", "calibrated", "definition", "untestable"
+]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 MEANINGS: dict[Verdict, str] = {
     "holds": "every part of the claim holds, in every reading",
     "partly": "a part of the claim fails in every reading, but another part holds in at least one",
     "depends": "the claim holds in some readings and fails in others",
     "fails": "a part of the claim fails in every reading, and no part holds in any",
-    "undecided": "the intervals are too wide to tell, or a quick run contradicts the recorded full run",
+    "undecided": "the intervals over these seeds are too wide to tell, although more seeds were tried",
+    "full-only": "a quick run cannot show it; a full run judges it",
     "calibrated": "the value claimed is an input of the model",
     "definition": "the claim is true by definition; no run can contradict it",
     "untestable": "the model lacks what the claim is about",
@@ -62,6 +66,13 @@ class Open:
     experiments: Sequence[str] = ()
     """Experiments whose rows have the label; all if empty."""
     readings: tuple[Reading, ...] = ()
+    decided: str = ""
+    """Where the paper decides the point, for the first reading; the others are shown, and have no effect on a verdict.
+    Empty if it does not."""
+
+    def fixed(self, reading: Reading) -> Open:
+        """Decide the point for a reading."""
+        return replace(self, readings=(reading,), decided=self.decided or "here")
 
     def touches(self, clauses: Sequence[Clause]) -> tuple[Reading, ...]:
         """Find the readings that can affect the clauses; none if the clauses do not depend on them."""
@@ -95,11 +106,13 @@ class Clause:
     unit: str = ""
     calibrated: bool = False
     """Whether the value was used for calibration: it is shown, but has no effect on the verdict."""
+    because: str = ""
+    """Why the smallest effect or the margin is as large as it is."""
 
     @cached_property
     def experiments(self) -> dict[str, set[str]]:
         """Experiments that the clause needs, each with the labels that it fixes."""
-        texts = [self.rows, *compared_with(self.predicate)]
+        texts = [self.rows, *expressions_in(self.predicate)]
         return experiments_of(text.replace("{", "").replace("}", "") for text in texts)
 
     def may_use(
@@ -107,12 +120,12 @@ class Clause:
     ) -> bool:
         """Whether the clause may need a case, given by its labels, in a reading as of `Claims.bound`."""
         rows, predicate = self.filled(places)
-        return any(may_select(text, experiment, case, bound) for text in (rows, *compared_with(predicate)))
+        return any(may_select(text, experiment, case, bound) for text in (rows, *expressions_in(predicate)))
 
     @property
     def asks(self) -> str:
         """The predicate in words."""
-        return criterion(self.predicate, self.unit)
+        return criterion(self.predicate, re.sub(r"[{}]", "", self.rows), self.unit)
 
     def filled(self, values: Mapping[str, Label]) -> tuple[str, dict[str, Any]]:
         """Fill the placeholders of a reading into expression and predicate."""
@@ -171,6 +184,8 @@ class Claim:
     """Why quick runs cannot judge the claim; empty if they can."""
     not_specific: str = ""
     """What it means for the paper if the claim also holds with the null; empty if it has not done so."""
+    no_flip: str = ""
+    """Why it is right that the claim holds with each of the generic nulls, too; empty if one of them ends it."""
 
     @property
     def needs(self) -> set[str]:
@@ -189,9 +204,22 @@ class Claims:
     def readings(self, claim: Claim) -> list[dict[str, Reading]]:
         """Find all combinations of readings that affect a claim, by the ID of the open point; the first is shown."""
         if claim.id not in self._combined:
-            felt = {one.id: readings for one in self.open if (readings := one.touches(claim.clauses))}
+            felt = {
+                one.id: readings[:1] if one.decided else readings
+                for one in self.open
+                if (readings := one.touches(claim.clauses))
+            }
             self._combined[claim.id] = [dict(zip(felt, some)) for some in product(*felt.values())]
         return self._combined[claim.id]
+
+    def others(self, claim: Claim) -> list[tuple[Reading, Claims]]:
+        """List the readings that the paper rules out and that affect a claim, each with the claims so read."""
+        return [
+            (reading, replace(self, open=tuple(one.fixed(reading) if one is point else one for one in self.open)))
+            for point in self.open
+            if point.decided
+            for reading in point.touches(claim.clauses)[1:]
+        ]
 
     @cached_property
     def _combined(self) -> dict[str, list[dict[str, Reading]]]:
@@ -241,293 +269,6 @@ class Claims:
                 else:
                     labels[one.label] = reading[one.id].value
         return labels, places
-
-
-def read_claims(path: Path) -> Claims:
-    """Read `claims.toml`."""
-    document = tomllib.loads(path.read_text(encoding="utf-8"))
-    opens = tuple(
-        Open(
-            readings=tuple(Reading(**{"value": one["id"], **one}) for one in entry["reading"]),
-            **{key: value for key, value in entry.items() if key != "reading"},
-        )
-        for entry in document.get("open", ())
-    )
-    controls = {entry["id"]: Control(**entry) for entry in document.get("control", ())}
-    claims = tuple(_claim(entry, controls, path) for entry in document["claim"])
-    return Claims(claims, opens, controls)
-
-
-def _claim(entry: Mapping[str, Any], controls: Mapping[str, Control], path: Path) -> Claim:
-    clauses = tuple(Clause(**{"says": entry["says"], **clause}) for clause in entry.get("clause", ()))
-    control = entry.get("control")
-    if control is not None and control not in controls:
-        raise ExpressionError(f"{path}: {entry['id']}: no control `{control}`: there are {', '.join(controls)}")
-    if (control is None) == ("no_control" not in entry):
-        raise ExpressionError(f"{path}: {entry['id']}: expected either `control` or `no_control` with the reason")
-    given = entry.get("given")
-    if given is not None and given not in GIVEN:
-        raise ExpressionError(f"{path}: {entry['id']}: `given` is `{given}`: expected one of {', '.join(GIVEN)}")
-    return Claim(clauses=clauses, **{key: value for key, value in entry.items() if key != "clause"})
-
-
-@dataclass(frozen=True)
-class Read:
-    """A claim judged in one combination of readings."""
-
-    reading: Mapping[str, Reading]
-    tested: tuple[Tested, ...]
-    """The result of each clause."""
-    counted: tuple[bool, ...]
-    """Whether each clause counts; one with a calibrated value does not."""
-
-    @cached_property
-    def _results(self) -> list[str]:
-        return [one.result for one, counts in zip(self.tested, self.counted) if counts]
-
-    @property
-    def result(self) -> Verdict:
-        """The result of all clauses: `fails` if one fails and none holds, `partly` if one fails and another holds."""
-        results = self._results
-        if "fails" in results:
-            return "partly" if "holds" in results else "fails"
-        return "undecided" if "undecided" in results or not results else "holds"
-
-    @property
-    def rules_out(self) -> bool:
-        """Whether at least one clause fails."""
-        return "fails" in self._results
-
-    def may_hold(self, shrink: float) -> bool:
-        """Whether the claim may hold with more seeds; see `RegionComparison.may`."""
-        return all(one.may("holds", shrink) for one, counts in zip(self.tested, self.counted) if counts)
-
-    def may_rule_out(self, shrink: float) -> bool:
-        """Whether a clause fails, or may with more seeds."""
-        return any(one.may("fails", shrink) for one, counts in zip(self.tested, self.counted) if counts)
-
-    def worth_more(self, shrink: float) -> dict[int, frozenset[int]]:
-        """Find, for each clause, the comparisons that more seeds may decide and that could change the result."""
-        if self.result not in ("undecided", "fails"):
-            return {}
-        can_hold = self.may_hold(shrink)
-        found = {}
-        for place, (one, counts) in enumerate(zip(self.tested, self.counted)):
-            if counts and one.result == "undecided":
-                holding = can_hold or (self.rules_out and one.may("holds", shrink))
-                some = one.worth_more(shrink, holding=holding, failing=not self.rules_out)
-                if some:
-                    found[place] = some
-        return found
-
-    @property
-    def says(self) -> str:
-        """The reading in words."""
-        return "; ".join(one.says for one in self.reading.values()) or "as printed"
-
-
-Again = Mapping[tuple[int, int], frozenset[int]]
-"""For each (reading, clause), the indices of the comparisons to repeat with more seeds."""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """The verdict on a claim, with the results in all readings."""
-
-    verdict: Verdict
-    readings: tuple[Read, ...]
-    note: str = ""
-    """Why the claim is not judged."""
-
-    @property
-    def held(self) -> list[int]:
-        """Indices of the readings in which the claim holds."""
-        return [place for place, one in enumerate(self.readings) if one.result == "holds"]
-
-    @property
-    def holding(self) -> int:
-        """Number of readings in which the claim holds."""
-        return len(self.held)
-
-    @property
-    def ruled_out(self) -> int:
-        """Number of readings in which a clause fails."""
-        return sum(one.rules_out for one in self.readings)
-
-    @property
-    def counts(self) -> str:
-        """In how many readings the claim holds, as text; empty if there is only one, or if the verdict is declared."""
-        of = len(self.readings)
-        if of < 2 or self.verdict in GIVEN:
-            return ""
-        if self.verdict == "undecided":
-            return f"holds in {self.holding}, fails in {self.ruled_out} of {of}"
-        if self.verdict == "partly":
-            return f"as a whole in 0 of {of}"
-        return f"{self.holding} of {of}"
-
-    @property
-    def first(self) -> Read:
-        """The claim in the first combination of readings, which tables and pages show."""
-        return self.readings[0]
-
-    def holds_in(self, place: int) -> int:
-        """Count the readings in which the clause at `place` holds."""
-        return sum(one.tested[place].result == "holds" for one in self.readings)
-
-    @property
-    def text(self) -> str:
-        """The verdict with its counts."""
-        return f"{self.verdict} ({self.counts})" if self.counts else self.verdict
-
-    def among(self, places: Sequence[int]) -> Judgement:
-        """Judge by some of the readings only."""
-        some = tuple(self.readings[place] for place in places)
-        return Judgement(self.verdict if self.verdict in GIVEN else _verdict(some), some, self.note)
-
-    def worth_more(self, shrink: float, readings: Iterable[int] | None = None) -> Again:
-        """Find the comparisons for which more seeds may change the verdict, or the results in some readings.
-
-        Parameters
-        ----------
-        shrink : float
-            Width of intervals with the maximum number of seeds, over their present width.
-        readings : iterable of int, optional
-            Indices of the readings whose results matter; by default the verdict matters.
-
-        Returns
-        -------
-        dict of (reading, clause) to indices of comparisons
-            The comparisons to repeat with more seeds.
-        """
-        if readings is not None:
-            return {
-                (index, place): some
-                for index in readings
-                for place, some in self.readings[index].worth_more(shrink).items()
-            }
-        may_hold = [one.may_hold(shrink) for one in self.readings]
-        may_rule_out = [one.may_rule_out(shrink) for one in self.readings]
-        depends = any(may_hold) and any(may_rule_out) and len(self.readings) > 1
-        if not (all(may_hold) or depends or all(may_rule_out)):
-            return {}
-        return self.worth_more(shrink, range(len(self.readings)))
-
-
-NOT_RUN = Tested("undecided", (), (), "not run")
-"""The result of a clause in a reading that is not judged."""
-
-
-def judge(
-    claims: Claims,
-    claim: Claim,
-    tables: Mapping[str, Table],
-    *,
-    looks: int = 1,
-    before: Judgement | None = None,
-    again: Again | None = None,
-    seeds: int | None = None,
-    only: Sequence[int] | None = None,
-) -> Judgement:
-    """Judge a claim in all its readings.
-
-    Parameters
-    ----------
-    claims : Claims
-        The declarations that contain the claim.
-    claim : Claim
-        The claim to judge.
-    tables : mapping
-        Tables by experiment.
-    looks : int, default 1
-        Number of looks at the data, with more seeds each time (sequential testing). Each look has an equal part of the
-        error probability, so that all looks together err no more often than a single one would (Bonferroni).
-    before : Judgement, optional
-        The judgement of the previous look.
-    again : mapping, optional
-        The comparisons that have more seeds since then; all others keep their results.
-    seeds : int, optional
-        Number of seeds of those comparisons.
-    only : sequence of int, optional
-        Indices of the readings to judge; the others stay undecided. By default all.
-
-    Returns
-    -------
-    Judgement
-        ``holds`` if all clauses hold in all readings; ``depends`` if all clauses hold in at least one reading and a
-        clause fails in another; if a clause fails in every reading, ``partly`` if in at least one of them another
-        clause holds, else ``fails``; ``undecided`` otherwise.
-    """
-    counted = tuple(not clause.calibrated for clause in claim.clauses)
-    level = LEVEL / max(sum(counted), 1) / looks
-    reads = []
-    for index, reading in enumerate(claims.readings(claim)):
-        if only is not None and index not in only:
-            reads.append(Read(reading, (NOT_RUN,) * len(claim.clauses), counted))
-            continue
-        known = before.readings[index] if before is not None else None
-        labels, places = claims.bound(reading)
-        tested = []
-        for place, clause in enumerate(claim.clauses):
-            asked = (again or {}).get((index, place), frozenset())
-            if known is not None and not asked:
-                tested.append(known.tested[place])
-                continue
-            rows, predicate = clause.filled(places)
-            now = check(predicate, rows, tables, labels, level=level, seeds=seeds)
-            tested.append(now if known is None else known.tested[place].updated(now, asked))
-        reads.append(Read(reading, tuple(tested), counted))
-    if claim.given is not None:
-        return Judgement(claim.given, tuple(reads), claim.because)
-    return Judgement(_verdict(reads), tuple(reads))
-
-
-def _verdict(reads: Sequence[Read]) -> Verdict:
-    results = [one.result for one in reads]
-    holding, ruled_out = results.count("holds"), sum(one.rules_out for one in reads)
-    if holding == len(results):
-        return "holds"
-    if holding and ruled_out:
-        return "depends"
-    if ruled_out == len(results):
-        return "partly" if "partly" in results else "fails"
-    return "undecided"
-
-
-def with_null(control: Control, tables: Mapping[str, Table]) -> dict[str, Table]:
-    """Replace the mechanism of a control by its null."""
-    result = dict(tables)
-    swapped = control.relabel.get("experiment", {})
-    for key, source in swapped.items():
-        if str(source) in tables:
-            result[key] = Table(key, [_standing(row, row.labels, control.scale) for row in tables[str(source)].rows])
-        else:
-            result.pop(key, None)
-    labels = {label: values for label, values in control.relabel.items() if label != "experiment"}
-    if labels:
-        result = {key: _relabelled(table, labels, control.scale) for key, table in result.items()}
-    return result
-
-
-def _standing(row: Row, labels: Mapping[str, Label], scale: float) -> Row:
-    return Row(dict(labels), row.quantity, row.values * scale, row.published, row.ns2, row.seeds, row.case)
-
-
-def _relabelled(table: Table, labels: Mapping[str, Mapping[str, Label]], scale: float) -> Table:
-    def replaced(row: Row) -> bool:
-        return any(str(row.labels.get(label)) in values for label, values in labels.items())
-
-    rows = [row for row in table.rows if not replaced(row)]
-    held = [(label, row.labels[label]) for row in table.rows for label in labels if label in row.labels]
-    own = {(label, str(value)): value for label, value in held}
-    for row in table.rows:
-        for label, values in labels.items():
-            for value, source in values.items():
-                if str(row.labels.get(label)) == str(source):
-                    wanted = own.get((label, value))
-                    wanted = type(row.labels[label])(value) if wanted is None else wanted
-                    rows.append(_standing(row, {**row.labels, label: wanted}, scale))
-    return Table(table.experiment, rows)
 
 
 class Recorded(NamedTuple):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from wifair.reproduce.intervals import replicates
 from wifair.reproduce.table import Label, Row, Table
+from wifair.words import suggestion
 
 
 def _variation(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
@@ -53,7 +54,12 @@ COMPARE: Mapping[type, Callable[[Any, Any], Any]] = {
 
 
 class ExpressionError(ValueError):
-    """An invalid expression."""
+    """An invalid expression or predicate."""
+
+    def __init__(self, text: str, word: str = "") -> None:
+        """`word` is the part that is wrong, as written; empty for all of it."""
+        super().__init__(text)
+        self.word = word
 
 
 class MissingRowsError(LookupError):
@@ -110,7 +116,7 @@ def _parse(text: str) -> ast.expr:
     try:
         return ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        raise ExpressionError(f"`{text}`: {error.msg}") from None
+        raise ExpressionError(f"`{text}`: {error.msg}", text) from None
 
 
 def evaluate(
@@ -169,6 +175,72 @@ def is_ratio(text: str) -> bool:
     while isinstance(tree, ast.Call) and tree.args:
         tree = tree.args[0]
     return isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Div)
+
+
+def is_difference(text: str) -> bool:
+    """Whether an expression is a difference, or a reduction of differences."""
+    tree = _parse(text)
+    while isinstance(tree, ast.Call) and tree.args and not (isinstance(tree.func, ast.Name) and tree.func.id == "abs"):
+        tree = tree.args[0]
+    return isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Sub)
+
+
+class SelectedRows(NamedTuple):
+    """The rows that a part of an expression selects."""
+
+    experiment: str
+    quantity: str
+    conditions: tuple[tuple[str, Label, bool], ...]
+    """Label (empty if any label may have the value), value, and whether a label must equal it."""
+
+
+def selections(text: str) -> list[SelectedRows]:
+    """List the selections of an expression.
+
+    Raises
+    ------
+    ExpressionError
+        If the expression is invalid.
+    """
+    found = []
+    for node in ast.walk(_parse(text)):
+        if isinstance(node, ast.Attribute):
+            experiment, conditions = _selection(node)
+            tests = tuple((one.label, one.value, one.fixes or not one.label) for one in conditions)
+            found.append(SelectedRows(experiment, node.attr, tests))
+    return found
+
+
+def reduced_over(text: str) -> list[str]:
+    """List the labels that an expression reduces points along."""
+    calls = (node for node in ast.walk(_parse(text)) if isinstance(node, ast.Call))
+    return [str(_constant(word.value)) for call in calls for word in call.keywords if word.arg == "over"]
+
+
+def validate(text: str) -> None:
+    """Check the syntax of an expression, and the names of its functions, without rows.
+
+    Raises
+    ------
+    ExpressionError
+        If it is invalid.
+    """
+    tree = _parse(text)
+    known = [*REDUCE, "abs", "share"]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            _selection(node)
+        elif isinstance(node, ast.Call):
+            name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+            if name not in known:
+                raise ExpressionError(
+                    f"no function `{name}`: {suggestion(name, known, 'there are ' + ', '.join(known))}", name
+                )
+            for word in node.keywords:
+                if word.arg != "over":
+                    raise ExpressionError(f"no option `{word.arg}` of `{name}`: there is `over`", str(word.arg))
+            if name == "share" and node is not tree:
+                raise ExpressionError("`share` stands alone: its value is a fraction of seeds", "share")
 
 
 def experiments_of(texts: Iterable[str]) -> dict[str, set[str]]:

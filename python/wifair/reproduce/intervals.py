@@ -29,21 +29,22 @@ _quantile = cache(student_t_quantile)
 
 
 def replicates(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compute the mean of all values, then the mean without each of them in turn; NaN is left out.
+    """Compute the mean of all values, then the mean without each of them in turn; all NaN if one of them is NaN.
 
     Examples
     --------
     >>> replicates(np.array([1.0, 2.0, 6.0])).tolist()
     [3.0, 4.0, 3.5, 1.5]
     """
-    known = ~np.isnan(values)
-    total, count = values[known].sum(), int(known.sum())
-    rest = np.where(known, count - 1, count)
+    count = len(values)
+    if np.isnan(values).any() or not count:
+        return np.full(count + 1, math.nan)
+    total = values.sum()
     with np.errstate(invalid="ignore", divide="ignore"):
-        without = (total - np.where(known, values, 0.0)) / rest
+        without = (total - values) / (count - 1)
     if np.isinf(total):  # infinity minus infinity is NaN: compute each sum separately
-        without = np.array([values[known & (np.arange(len(values)) != i)].sum() for i in range(len(values))]) / rest
-    return np.concatenate(([total / count if count else math.nan], without))
+        without = np.array([np.delete(values, i).sum() for i in range(count)]) / (count - 1)
+    return np.concatenate(([total / count], without))
 
 
 def of_replicates(theta: NDArray[np.float64], confidence: float, *, ratio: bool = False) -> Bounds:

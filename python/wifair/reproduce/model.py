@@ -11,7 +11,9 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wifair.reproduce.claims import Claim, Claims, Recorded, read_claims, read_recorded
+from wifair.reproduce.claims import Claim, Claims, Recorded, read_recorded
+from wifair.reproduce.declaring import Vocabulary, read_claims
+from wifair.reproduce.null_results import NullResult, read_nulls
 from wifair.reproduce.table import Known, Label, Row, Table, read_known
 from wifair.results import Results
 from wifair.scenario import Scenario
@@ -41,7 +43,12 @@ class Effort(enum.Enum):
 
     @cache
     def shrink(self, look: int) -> float:
-        """Approximate the width of intervals at the last look over their width at this one."""
+        """Approximate the width of intervals at the last look over their width at this one; 0 at the first look.
+
+        After the first look an interval says little about its width with more seeds.
+        """
+        if look == 0:
+            return 0.0
         now, last = self.seeds_at(look), self.seeds_at(self.looks - 1)
         quantiles = student_t_quantile(0.99, last - 1) / student_t_quantile(0.99, now - 1)
         return quantiles * math.sqrt(now / last)
@@ -52,7 +59,7 @@ class Effort(enum.Enum):
         return len(SEEDS[self.value])
 
 
-SEEDS: Mapping[str, tuple[int, ...]] = {"quick": (3, 6, 12), "full": (5, 10, 20)}
+SEEDS: Mapping[str, tuple[int, ...]] = {"quick": (4, 8, 16), "full": (5, 10, 20, 40)}
 """Number of seeds at each look at the data."""
 
 
@@ -129,6 +136,13 @@ class Deviation:
     where: Mapping[str, Label | list[Label]]
     """Labels of the rows, as for `Row.has`."""
     why: str
+    tested: str
+    """The experiment that tested the reason."""
+
+    @property
+    def text(self) -> str:
+        """The reason, with the experiment that tested it."""
+        return f"{self.why} (tested: {self.tested})"
 
     def fits(self, experiment: str, row: Row) -> bool:
         """Whether the deviation applies to a row."""
@@ -159,6 +173,16 @@ class Paper:
         return str(self._about["title"])
 
     @property
+    def cite(self) -> str:
+        """Authors and year, in short."""
+        return str(self._about.get("cite", self.title))
+
+    @property
+    def defined(self) -> Mapping[str, str]:
+        """How the paper defines quantities, and where."""
+        return dict(self._about.get("defined", {}))
+
+    @property
     def units(self) -> Mapping[str, str]:
         """Names of quantities in tables and on axes: ``{"goodput_mbps": "aggregate goodput [Mb/s]"}``."""
         return dict(self._about["units"])
@@ -166,7 +190,7 @@ class Paper:
     @property
     def names(self) -> Mapping[str, str]:
         """Names of numeric labels for readers: ``{"n": "nodes"}``."""
-        return dict(self._about["names"])
+        return dict(self._about.get("names", {}))
 
     def experiment(self, key: str) -> Experiment:
         """Look up an experiment by its id; `LookupError` if there is none."""
@@ -177,8 +201,26 @@ class Paper:
 
     @cached_property
     def declared(self) -> Claims:
-        """The declarations in `claims.toml`: claims, open points, controls."""
-        return read_claims(self.folder / "claims.toml")
+        """The declarations in `claims.toml`: claims, open points, controls.
+
+        Raises
+        ------
+        PaperError
+            If something in the file is wrong.
+        """
+        return read_claims(self.folder / "claims.toml", self.vocabulary)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names that claims may use."""
+        cases = {
+            one.id: [
+                *(case.labels for effort in Effort for case in one.cases(effort)),
+                *({**labels, **item.labels} for labels, item in (one.compute() if one.compute is not None else ())),
+            ]
+            for one in self.experiments
+        }
+        return Vocabulary(cases, tuple(self.units))
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -189,6 +231,16 @@ class Paper:
     def recorded(self) -> dict[str, dict[str, Recorded]]:
         """The recorded verdicts on each claim, by effort."""
         return read_recorded(self.folder / "verdicts.csv")
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """Values of labels in words: ``{"off": "RTS off"}``."""
+        return dict(self._about.get("words", {}))
+
+    @cached_property
+    def nulls(self) -> dict[str, dict[str, NullResult]]:
+        """The recorded results with generic nulls, by claim and null."""
+        return read_nulls(self.folder / "nulls.csv")
 
     @cached_property
     def published(self) -> list[Known]:

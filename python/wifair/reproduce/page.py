@@ -12,11 +12,18 @@ from importlib.resources import files
 import numpy as np
 
 from wifair._core import __version__
-from wifair.reproduce.claims import LEVEL, VERDICTS, Claim, Judgement
+from wifair.reproduce.claims import LEVEL, VERDICTS, Claim, Clause
+from wifair.reproduce.criteria import possible
+from wifair.reproduce.expressions import selections
+from wifair.reproduce.judging import Judgement
 from wifair.reproduce.model import Effort, Paper
+from wifair.reproduce.null_results import NullResult
+from wifair.reproduce.nulls import NULLS
+from wifair.reproduce.plain import about
 from wifair.reproduce.predicates import RegionComparison
 from wifair.reproduce.session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row
+from wifair.reproduce.tallies import by_reading, sentence
 from wifair.reproduce.text import compared, first_readings, number, shown_rows
 from wifair.words import counted
 
@@ -27,6 +34,7 @@ WORDS = {
     "depends": "depends on the reading",
     "fails": "does not hold",
     "undecided": "undecided",
+    "full-only": "needs a full run",
     "calibrated": "calibrated, not a prediction",
     "definition": "true by definition",
     "untestable": "cannot be tested",
@@ -36,11 +44,14 @@ PLURAL = {
     "partly": "hold in part",
     "depends": "depend on the reading",
     "fails": "do not hold",
+    "full-only": "need a full run",
     "calibrated": "calibrated, not predictions",
 }
-GENERATED = re.compile(r"<!-- (verdicts|deviations): written by recording.py -->.*?<!-- end of \1 -->\n?", re.DOTALL)
+GENERATED = re.compile(
+    r"<!-- (verdicts|deviations|readings): written by recording.py -->.*?<!-- end of \1 -->\n?", re.DOTALL
+)
 """The parts of a README that the page leaves out, as it has all of that itself."""
-ORDER = ("fails", "partly", "depends", "undecided", "holds", "calibrated", "definition", "untestable")
+ORDER = ("fails", "partly", "depends", "undecided", "holds", "full-only", "calibrated", "definition", "untestable")
 """Order of claims: failures and surprises first."""
 
 
@@ -59,6 +70,7 @@ def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
     parts = [
         "<h1>Papers reproduced with wifair</h1>",
         _effort(outcome.effort),
+        _cited(),
         f'<div class="cards">{cards}</div>',
         _broken(outcome),
         "<h2>Claims, failures and surprises first</h2>" + _filter(),
@@ -74,7 +86,10 @@ def formats(effort: Effort) -> tuple[str, ...]:
 
 
 def _card(item: PaperOutcome) -> str:
-    return f'<a class="card" href="{item.paper.key}.html"><h3>{_e(item.paper.title)}</h3>{_counts(item)}</a>'
+    return (
+        f'<a class="card" href="{item.paper.key}.html"><h3>{_e(item.paper.cite)}</h3>'
+        f'<p class="small">{_e(item.paper.title)}</p>{_counts(item)}</a>'
+    )
 
 
 def _counts(item: PaperOutcome) -> str:
@@ -115,7 +130,7 @@ def _line(of: Paper, judged: Judged) -> str:
 
 
 def _short(of: Paper) -> str:
-    return f"{of.title.split(',')[0]}, {of.title[-4:]}" if of.title[-4:].isdigit() else of.key
+    return of.cite
 
 
 def _kinds(judged: Judged) -> str:
@@ -129,7 +144,7 @@ def _tag(judged: Judged) -> str:
 
 def _verdict(judgement: Judgement) -> str:
     mark = MARKS.get(judgement.verdict, "\u2022")
-    words = f"{WORDS[judgement.verdict]}{_of_readings(judgement)}"
+    words = _plainly(judgement)
     return f'<span class="verdict v-{judgement.verdict}">{mark} {words}</span>'
 
 
@@ -156,6 +171,7 @@ def paper(
     parts = [
         f'<p><a href="index.html">All papers</a></p><h1>{_e(of.title)}</h1>',
         _effort(effort),
+        _cited(of),
         f"<div class='total'>{_counts(item)}</div>" if item.claims else "",
         f'<ul class="contents">{links}</ul>',
         _filter() if item.claims else "",
@@ -165,7 +181,7 @@ def paper(
         rows = shown_rows(experiment, table)
         parts.append(f'<h2 id="{key}">{_e(experiment.title)}</h2>')
         if experiment.note:
-            parts.append(f"<p>{_e(experiment.note)}</p>")
+            parts.append(f"<p>{_inline(experiment.note)}</p>")
         seen = ""
         if key in figures:
             picture = figures[key].replace("<svg", f'<svg role="img" aria-label="{_e(experiment.title)}"', 1)
@@ -184,7 +200,7 @@ def paper(
             f'<p class="small">All rows: {every}. To rerun: <code>wifair reproduce {of.key}/{key}{full}</code></p>'
         )
         parts.append(_rerun(of.key, key, scenarios.get(key, ())))
-    parts += [_by_reading(item), _by_control(item)]
+    parts += [_tallies(item), _by_reading(item), _by_control(item), _by_null(item)]
     readme = of.folder / "README.md"
     if readme.is_file():
         text = GENERATED.sub("", readme.read_text(encoding="utf-8")).replace("## Verdicts of this version", "")
@@ -201,22 +217,30 @@ def _claim(of: Paper, judged: Judged) -> str:
     rows = [_clause(of, claim, judgement, place) for place in range(len(claim.clauses))]
     heads = ("clause", "published", "measured", "deviation", "verdict")
     table = _table(heads, rows, ' class="clauses"') if rows else ""
-    note = f"<p>{_e(judgement.note)}</p>" if judgement.note else ""
+    notes = [judgement.note] if judgement.note else []
+    if judged.in_full and judged.in_full != judged.verdict:
+        notes.append(f"Full runs of this version: {WORDS[judged.in_full]}.")
+    notes += [f"With another measure, {says}: {_plainly(one)}." for says, one in judged.others]
+    note = "".join(f'<p class="small">{_inline(text)}</p>' for text in notes)
     control = ""
     if judged.controlled is not None and judged.controlled.judgement is not None:
         without = judged.controlled.judgement
         control = (
             f'<p class="small">Control: {_e(judged.controlled.control.null)}: {_verdict(without)}. '
-            f"{_e(_sentence(judged.controlled.reason))}</p>"
+            f"{_inline(_sentence(judged.controlled.reason))}</p>"
         )
     elif judged.controlled is None:
-        control = f'<p class="small">No control. {_e(claim.no_control)}</p>'
+        control = f'<p class="small">No control. {_inline(claim.no_control)}</p>'
     return (
         f'<section class="claim" id="{claim.id}" data-verdict="{_kinds(judged)}">'
         f"<p>{_verdict(judgement)}{_tag(judged)}</p>"
         f'<p><strong>{_e(claim.says)}</strong> <span class="small">{_e(claim.source)}</span></p>{note}{table}{control}'
         "</section>"
     )
+
+
+def _plainly(judgement: Judgement) -> str:
+    return f"{WORDS[judgement.verdict]}{_of_readings(judgement)}"
 
 
 def _sentence(text: str) -> str:
@@ -232,7 +256,9 @@ def _table(heads: Iterable[str], rows: Iterable[str], attributes: str = "") -> s
 def _clause(of: Paper, claim: Claim, judgement: Judgement, place: int) -> str:
     clause, tested = claim.clauses[place], judgement.first.tested[place]
     decisive = tested.decisive
-    measured = _measured(decisive, clause.unit) if decisive else _e(tested.missing)
+    measured = _measured(decisive, clause.unit, clause.rows) if decisive else _e(tested.missing)
+    if tested.lacking:
+        measured += f'<div class="small">{_e(tested.lacking)}</div>'
     ratio = "ratio, " if decisive and " / " in decisive.at else ""
     at = f'<div class="small">{ratio}{_e(_human(of, decisive.at))}</div>' if decisive and decisive.at else ""
     asks = clause.asks
@@ -247,7 +273,7 @@ def _clause(of: Paper, claim: Claim, judgement: Judgement, place: int) -> str:
     published = "no number" if clause.published is None else f"{clause.published}"
     unit = f" {clause.unit}" if clause.unit and isinstance(clause.published, int | float) else ""
     return (
-        f'<tr><td>{_e(clause.says)}<div class="small">tested: {_e(asks)}</div></td>'
+        f'<tr><td>{_e(clause.says)}<div class="small">tested: {_e(asks)}{_because(of, clause)}</div></td>'
         f'<td{" class=none" if clause.published is None else ""} data-head="published">{_e(published + unit)}</td>'
         f'<td data-head="measured">{measured}{at}</td>'
         f'<td class="n{" none" if not deviation else ""}" data-head="deviation">{deviation or "&ndash;"}</td>'
@@ -255,12 +281,21 @@ def _clause(of: Paper, claim: Claim, judgement: Judgement, place: int) -> str:
     )
 
 
+def _because(of: Paper, clause: Clause) -> str:
+    """Write why the smallest effect is as large as it is, and how the paper defines what is tested."""
+    text = f"; {_inline(clause.because)}" if clause.because else ""
+    used = {one.quantity for one in selections(re.sub(r"[{}]", "", clause.rows))}
+    known = [(of.units[name], of.defined[name]) for name in sorted(used) if name in of.defined]
+    lines = "".join(f"<li>{_e(unit.partition(' [')[0])}: {_inline(how)}</li>" for unit, how in known)
+    return text + (f"<details><summary>as the paper defines it</summary><ul>{lines}</ul></details>" if lines else "")
+
+
 def _percent(part: float) -> str:
     return f"{round(100 * part):+d}" if round(100 * part) else "0"
 
 
-def _measured(comparison: RegionComparison, unit: str) -> str:
-    estimate, low, high = comparison.bounds
+def _measured(comparison: RegionComparison, unit: str, rows: str) -> str:
+    estimate, low, high = possible(comparison, rows)
     digits = _digits(low, high)
     tail = f" {_e(unit)}" if unit and " / " not in comparison.at else ""
     if not math.isfinite(low) or not math.isfinite(high):
@@ -277,7 +312,8 @@ def _digits(low: float, high: float) -> int:
 
 
 def _human(of: Paper, text: str) -> str:
-    """Replace labels by their names for readers: ``window 30`` becomes ``window 30 kB``."""
+    """Replace labels by their names for readers: ``window 30`` becomes ``window 30 kB``, ``on`` becomes ``RTS on``."""
+    text = "".join(of.words.get(part, part) for part in re.split(r"(, | / | - )", text))
     for label, name in of.names.items():
         word, unit = _word(name)
         text = re.sub(rf"\b{re.escape(label)} ([\d.]+(?: / [\d.]+)?)", rf"{word} \1{unit}", text)
@@ -393,6 +429,62 @@ def _by_reading(item: PaperOutcome) -> str:
     return f'<h2>Claims by readings</h2><p class="small">{key}</p>' + "".join(parts)
 
 
+def _tallies(item: PaperOutcome) -> str:
+    """Write how many claims hold under each reading of a point."""
+    points = {one.id: one for one in item.paper.declared.open}
+    parts = []
+    for point, every in by_reading(item.paper.declared, item.claims).items():
+        best = max(one.holds for one in every)
+        rows = [
+            f"<tr><td>{_e(one.says)}{' (figures)' if one.shown else ''}</td>"
+            f'<td class="n">{f"<strong>{best}</strong>" if one.holds == best else one.holds}</td>'
+            f'<td class="n">{one.fails}</td><td class="n">{one.undecided}</td><td class="n">{one.of}</td></tr>'
+            for one in every
+        ]
+        heads = (_e(_sentence(points[point].asks)), "hold", "do not", "undecided", "claims")
+        parts.append(f"<div class='wide'>{_table(heads, rows)}</div><p class='small'>{_e(sentence(every))}</p>")
+    if not parts:
+        return ""
+    return (
+        "<h2>Claims that hold under each reading</h2><p>What the paper leaves open, with all other points as the "
+        "figures show them.</p>" + "".join(parts)
+    )
+
+
+def _by_null(item: PaperOutcome) -> str:
+    """Write the matrix of claims and generic nulls, and which claims hold with each of them."""
+    found, origin = item.nulls, "of this run"
+    if not found:
+        found, origin = item.paper.nulls, "of a recorded quick run"
+    shown = [judged.claim for judged in item.claims if judged.claim.id in found]
+    if not shown:
+        return ""
+    rows, firm = [], []
+    for claim in shown:
+        results = [found[claim.id].get(null.id) for null in NULLS]
+        if not any(one is not None and one.touched and one.still < one.held for one in results):
+            firm.append(claim)
+        cells = "".join(f'<td class="m">{_null_cell(one)}</td>' for one in results)
+        rows.append(f'<tr><td><a href="#{claim.id}">{_e(claim.says)}</a></td>{cells}</tr>')
+    heads = ("claim", *(f'<span title="{_e(null.says)}">{_e(null.id)}</span>' for null in NULLS))
+    legend = "".join(f"<li>{_e(null.id)}: {_e(null.says)}</li>" for null in NULLS)
+    reasons = "".join(
+        f"<li>{_e(one.says)} {_inline(_sentence(one.no_flip) or 'No reason is known.')}</li>" for one in firm
+    )
+    tail = f"<p>These claims hold with each null in every reading:</p><ul>{reasons}</ul>" if firm else ""
+    return (
+        f"<h2>Generic nulls</h2><p>Five changes, {origin}, each in the readings in which the claim holds: in how many "
+        "of them it still holds. A dash: the null changes nothing that the claim needs.</p>"
+        f'<ul class="small">{legend}</ul><div class="wide">{_table(heads, rows)}</div>{tail}'
+    )
+
+
+def _null_cell(result: NullResult | None) -> str:
+    if result is None or not result.touched:
+        return "&ndash;"
+    return f"{result.still} of {result.held}"
+
+
 def _by_control(item: PaperOutcome) -> str:
     """Write a table of claims with their mechanism and without it."""
     rows = []
@@ -421,15 +513,28 @@ def _effort(effort: Effort) -> str:
     seeds = [str(effort.seeds_at(look)) for look in range(effort.looks)]
     looks = f"{seeds[0]} seeds; {' or '.join(seeds[1:])} if these do not decide"
     level = (
-        f"Each end of an interval has an error probability of {100 * LEVEL:g} %, divided among the clauses of a claim "
-        f"and {effort.looks} looks at the data."
+        f"Each end of an interval has an error probability of {100 * LEVEL:g} %, divided among {effort.looks} looks at "
+        "the data, and, where a clause fails, among the clauses of the claim and their comparisons."
     )
     if effort.value == "full":
         return f'<p class="small">wifair {__version__}, full: the durations of the papers; {looks}. {level}</p>'
     return (
-        f'<p class="small">wifair {__version__}, <strong>quick</strong>: short runs, fewer points, {looks}. '
+        f'<p class="small">wifair {__version__}, <strong>quick</strong>: fewer points and seeds, {looks}. '
         f"Full runs (<code>--full</code>) may decide claims that are undecided here. {level}</p>"
     )
+
+
+def _cited(of: Paper | None = None) -> str:
+    """Write what one cites: version, commit, date, machine, command, and the files with every number."""
+    known = about()
+    rows = [("wifair", f"{known['version']}, commit {known['commit']}"), ("date", known["date"])]
+    rows += [("machine", f"{known['machine']}, {known['platform']}, Python {known['python']}")]
+    rows += [("command", f"wifair {known['command']}")]
+    cells = "".join(f"<dt>{_e(name)}</dt><dd>{_e(value)}</dd>" for name, value in rows)
+    files = '<a href="reproduction.json">reproduction.json</a>: every case with its seeds and scenario'
+    if of is not None:
+        files += f'; <a href="{of.key}/claims.csv">claims.csv</a>: one verdict for each claim'
+    return f'<dl class="cited">{cells}<dt>data</dt><dd>{files}</dd></dl>'
 
 
 def _broken(outcome: Outcome) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +15,13 @@ import numpy as np
 
 from wifair import _core
 from wifair._core import __version__
+from wifair.reproduce.criteria import possible
 from wifair.reproduce.table import json_number
 from wifair.sweeps import VERSION
 
 if TYPE_CHECKING:
-    from wifair.reproduce.claims import Claim, Judgement, Read
+    from wifair.reproduce.claims import Claim
+    from wifair.reproduce.judging import Judgement, Read
     from wifair.reproduce.predicates import RegionComparison
     from wifair.reproduce.session import Controlled, Judged
 
@@ -29,6 +33,8 @@ def about() -> dict[str, Any]:
         "sources": VERSION,
         "commit": _commit(),
         "compiler": _core.__compiler__,
+        "date": datetime.now(tz=UTC).date().isoformat(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
         "platform": platform.platform(),
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -65,6 +71,11 @@ def claim_to_dict(judged: Judged) -> dict[str, Any]:
         "holding": judgement.holding,
         "ruled_out": judgement.ruled_out,
         "note": judgement.note,
+        "verdict_of_full_runs": judged.in_full or None,
+        "ruled_out_by_the_paper": [
+            {"text": says, "verdict": one.verdict, "holding": one.holding, "readings": len(one.readings)}
+            for says, one in judged.others
+        ],
         "clauses": [_clause(claim, judgement, place) for place in range(len(claim.clauses))],
         "readings": [_reading(one) for one in judgement.readings],
         "control": _control(judged.controlled, claim.no_control),
@@ -77,21 +88,23 @@ def _clause(claim: Claim, judgement: Judgement, place: int) -> dict[str, Any]:
     return {
         "text": clause.says,
         "criterion": clause.asks,
+        "because": clause.because,
         "published": clause.published,
         "unit": clause.unit,
-        **_measured(decisive),
+        **_measured(decisive, clause.rows),
         "at": decisive.at if decisive else None,
         "result": tested.result,
         "missing": tested.missing,
+        "without_value": tested.lacking,
         "holds_in": judgement.holds_in(place),
-        "points": [{"at": one.at, **_measured(one), "result": one.result} for one in tested.comparisons],
+        "points": [{"at": one.at, **_measured(one, clause.rows), "result": one.result} for one in tested.comparisons],
     }
 
 
-def _measured(comparison: RegionComparison | None) -> dict[str, Any]:
+def _measured(comparison: RegionComparison | None, rows: str) -> dict[str, Any]:
     if comparison is None:
         return {"measured": None, "interval": None}
-    estimate, low, high = map(json_number, comparison.bounds)
+    estimate, low, high = map(json_number, possible(comparison, rows))
     return {"measured": estimate, "interval": [low, high]}
 
 

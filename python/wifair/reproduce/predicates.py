@@ -4,22 +4,34 @@ A predicate consists of comparisons, each of a value with a region. A comparison
 region, fails if the whole interval lies outside, and is undecided otherwise. A predicate holds if all its comparisons
 hold, each tested at the level of the clause (an intersection-union test: R. L. Berger, Technometrics 24, 1982). It
 fails if one comparison fails at that level divided by the number of comparisons (Bonferroni).
+
+A predicate that compares results with each other has a smallest effect ``by``: a ratio above 1 must be above 1 + by, a
+difference above 0 above by. A smaller effect counts as none, and no effect at all is decided, not at a limit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from wifair.reproduce.expressions import ExpressionError, LabelledValues, MissingRowsError, evaluate, is_ratio, is_share
+from wifair.reproduce.expressions import (
+    ExpressionError,
+    LabelledValues,
+    MissingRowsError,
+    evaluate,
+    is_difference,
+    is_ratio,
+    is_share,
+)
 from wifair.reproduce.intervals import Bounds, of_replicates, of_share
 from wifair.reproduce.table import Label, Row, Table, labelled
+from wifair.words import suggestion
 
 Result = Literal["holds", "fails", "undecided"]
 
@@ -35,7 +47,8 @@ class RegionComparison:
     at: str
     """The point: ``n 4``, or ``n 4 / n 2`` for a ratio of two points."""
     bounds: Bounds
-    """Estimate and interval, at the level of the clause."""
+    """Estimate and the interval that decides: for `holds` at the level of the clause, otherwise the wider one that
+    allows for many comparisons."""
     low: float
     """Lower end of the region."""
     high: float
@@ -53,7 +66,7 @@ class RegionComparison:
         if self.result != "undecided":
             return self.result == wanted
         estimate, low, high = self.bounds
-        if not (math.isfinite(low) and math.isfinite(high)):
+        if not (math.isfinite(low) and math.isfinite(high)) or shrink <= 0:
             return True  # too few seeds to tell
         room = min(estimate - self.low, self.high - estimate)  # negative outside the region
         needed = max(shrink - STANDARD_ERROR, 0.1) * (high - low) / 2
@@ -70,6 +83,8 @@ class Tested:
     """The rows that it was tested on."""
     missing: str = ""
     """The reason why the predicate could not be tested; empty if it was."""
+    lacking: str = ""
+    """Which rows have no value for some seeds; empty if all have. Such points stay undecided."""
 
     def may(self, wanted: Result, shrink: float) -> bool:
         """Whether the result may become `wanted` with more seeds; see `RegionComparison.may`."""
@@ -105,7 +120,7 @@ class Tested:
             return now
         pairs = enumerate(zip(self.comparisons, now.comparisons))
         comparisons = tuple(new if place in places else old for place, (old, new) in pairs)
-        return Tested(_together(comparisons), comparisons, now.rows, now.missing)
+        return Tested(_together(comparisons), comparisons, now.rows, now.missing, now.lacking)
 
     @property
     def decisive(self) -> RegionComparison | None:
@@ -139,6 +154,12 @@ class _Case:
     cases: frozenset[int] = frozenset()
 
 
+class _Cells(tuple[_Case, ...]):
+    """Cases of which at least one must hold."""
+
+    __slots__ = ()
+
+
 CLOSED = 1e-8
 """Fraction by which a closed end of a region is moved outwards, so that the end itself is inside."""
 
@@ -150,6 +171,7 @@ def check(
     bound: Mapping[str, Label],
     *,
     level: float = 0.05,
+    clauses: int = 1,
     seeds: int | None = None,
 ) -> Tested:
     """Test a predicate.
@@ -163,7 +185,10 @@ def check(
     tables, bound
         As for `wifair.reproduce.expressions.evaluate`.
     level : float, default 0.05
-        Error probability of the clause.
+        Error probability of the claim.
+    clauses : int, default 1
+        Number of its clauses. A claim holds if all hold, each tested at `level`; it fails if one fails, each tested at
+        `level` over their number.
     seeds : int, optional
         As for `evaluate`; comparisons that need rows with fewer seeds are undecided.
 
@@ -177,18 +202,35 @@ def check(
     ExpressionError
         If the predicate or the expression is invalid.
     """
-    kind = _kind(predicate)
+    kind = kind_of(predicate)
+    text = rows
+    for other in compared_with(predicate):
+        text = f"({rows}) {'-' if predicate.get('absolute') else '/'} ({other})"
     try:
-        for other in compared_with(predicate):
-            rows = f"({rows}) {'-' if predicate.get('absolute') else '/'} ({other})"
-        points = evaluate(rows, tables, bound, seeds=seeds)
-        cases = list(KINDS[kind](points, predicate, rows))
+        points = evaluate(text, tables, bound, seeds=seeds)
+        cases: list[_Case | _Cells] = list(KINDS[kind](points, predicate, text))
+        if cases and "disease" in predicate:
+            sick = evaluate(str(predicate["disease"]), tables, bound, seeds=seeds)
+            cases.append(_diseased(points, sick, predicate))
+            points.rows += sick.rows
     except MissingRowsError as missing:
         return Tested("undecided", (), (), str(missing))
     if not cases:
         return Tested("undecided", (), tuple(points.rows), "too few points")
-    tested = [_compared(case, level, level / len(cases)) for case in cases]
-    return Tested(_together(tested), tuple(tested), tuple(points.rows))
+    tested = [
+        _compared_any(case, level, level / len(cases) / clauses)
+        if isinstance(case, _Cells)
+        else _compared(case, level, level / len(cases) / clauses)
+        for case in cases
+    ]
+    return Tested(_together(tested), tuple(tested), tuple(points.rows), lacking=_without_value(points.rows))
+
+
+def _without_value(rows: Sequence[Row]) -> str:
+    """Say how many values of the rows are NaN; empty if none is."""
+    lacking = [(row, int(np.isnan(row.values).sum())) for row in rows]
+    some = [f"{row.quantity} ({row.name or 'the only row'}): {n} of {len(row.values)} seeds" for row, n in lacking if n]
+    return "no value: " + "; ".join(dict.fromkeys(some)) if some else ""
 
 
 def compared_with(predicate: Mapping[str, Any]) -> list[str]:
@@ -197,17 +239,100 @@ def compared_with(predicate: Mapping[str, Any]) -> list[str]:
     return [other] if isinstance(other, str) and other != "each other" else []
 
 
+def expressions_in(predicate: Mapping[str, Any]) -> list[str]:
+    """Find all expressions in a predicate."""
+    return [*compared_with(predicate), *([str(predicate["disease"])] if "disease" in predicate else [])]
+
+
+def _diseased(points: LabelledValues, sick: LabelledValues, predicate: Mapping[str, Any]) -> _Cells:
+    """Ask for a cell, one of those of `points`, in which the untreated value is outside the region of the cure."""
+    low, high = region_of_cure(predicate)
+    there = {label: {row.labels[label] for row in points.rows if label in row.labels} for label in sick.labels}
+    cells = []
+    for key, theta in sick.values.items():
+        named = sick.named(key)
+        if any(there[label] and value not in there[label] for label, value in named.items()):
+            continue
+        if not any(all(named.get(k, v) == v for k, v in points.named(own).items()) for own in points.values):
+            continue
+        above = math.isfinite(high) and (not math.isfinite(low) or theta[0] >= (low + high) / 2)
+        ends = (high, math.inf) if above else (-math.inf, low)
+        at = f"untreated{', ' if named else ''}{_at(sick, key)}"
+        cells.append(_Case(at, theta, *ends, cases=sick.cases[key]))
+    if not cells:
+        raise MissingRowsError("no untreated cell to compare with")
+    return _Cells(cells)
+
+
+def region_of_cure(predicate: Mapping[str, Any]) -> tuple[float, float]:
+    """Find the region that counts as fair: that of the predicate, or with ``same_as`` that in its option ``fair``."""
+    if "fair" in predicate or "within" in predicate:
+        low, high = (number(x) for x in predicate.get("fair", predicate.get("within")))
+        return low, high
+    return number(predicate.get("above", -math.inf)), number(predicate.get("below", math.inf))
+
+
+def _compared_any(cells: _Cells, level: float, strict: float) -> RegionComparison:
+    """Compare cells of which one must hold: the roles of the two levels are exchanged.
+
+    The result is that of the cell farthest inside its region.
+    """
+    tested = [_compared(cell, level / len(cells), strict) for cell in cells]
+    held = [one for one in tested if one.result == "holds"]
+    best = max(held or tested, key=_room)
+    if held or all(one.result == "fails" for one in tested):
+        return best
+    open_ = [one for one in tested if one.result == "undecided"]
+    return replace(max(open_, key=_room), cases=frozenset[int]().union(*(one.cases for one in open_)))
+
+
 def _together(comparisons: Sequence[RegionComparison]) -> Result:
     results = {comparison.result for comparison in comparisons}
     return "fails" if "fails" in results else "undecided" if "undecided" in results else "holds"
 
 
-def _kind(predicate: Mapping[str, Any]) -> str:
+def kind_of(predicate: Mapping[str, Any]) -> str:
+    """Get the key of `KINDS` that a predicate has.
+
+    Raises
+    ------
+    ExpressionError
+        If it has none, several, or an option that is unknown or does not belong to it.
+    """
     kinds = [key for key in predicate if key in KINDS]
-    others = [key for key in predicate if key not in KINDS and key not in OPTIONS]
-    if len(kinds) != 1 or others:
-        raise ExpressionError(f"predicate {dict(predicate)}: expected one of {', '.join(KINDS)}, options {OPTIONS}")
+    for key in predicate:
+        if key not in KINDS and key not in OPTIONS:
+            known = [*KINDS, *OPTIONS]
+            raise ExpressionError(f"no predicate or option `{key}`: {suggestion(key, known, words(known))}", key)
+    if len(kinds) != 1:
+        raise ExpressionError(f"expected one predicate of {', '.join(KINDS)}, not {len(kinds)}", *kinds[1:2])
+    for key in predicate:
+        if key in OPTIONS and kinds[0] not in OPTIONS[key]:
+            raise ExpressionError(f"`{key}` does not belong to `{kinds[0]}`: it is for {', '.join(OPTIONS[key])}", key)
     return kinds[0]
+
+
+def words(known: Iterable[object]) -> str:
+    """List what exists, for a message."""
+    return f"there are {', '.join(map(str, known))}"
+
+
+def needs_effect(predicate: Mapping[str, Any], rows: str) -> bool:
+    """Whether a predicate compares results with each other, so that it needs a smallest effect."""
+    kind = kind_of(predicate)
+    if kind in ("above", "below"):
+        try:
+            limit = float(predicate[kind])
+        except (TypeError, ValueError):
+            return False
+        return (limit == 1 and is_ratio(rows)) or (limit == 0 and is_difference(rows))
+    return kind in ("rises", "falls", "best_at", "ranks", "crosses")
+
+
+def _effect(predicate: Mapping[str, Any]) -> float:
+    if "by" not in predicate:
+        raise ExpressionError(f"`{kind_of(predicate)}` compares results: it needs a smallest effect `by`")
+    return number(predicate["by"])
 
 
 def _compared(case: _Case, level: float, strict: float) -> RegionComparison:
@@ -234,24 +359,22 @@ def _compared(case: _Case, level: float, strict: float) -> RegionComparison:
     above = case.low == -math.inf or narrow.low > case.low + slack
     below = case.high == math.inf or narrow.high < case.high - slack
     if above and below and not math.isnan(narrow.estimate):
-        result: Result = "holds"
-    elif wide.high <= case.low + slack or (case.high < math.inf and wide.low >= case.high - slack):
-        result = "fails"
-    else:
-        result = "undecided"
-    return RegionComparison(case.at, narrow, case.low, case.high, result, case.cases)
+        return RegionComparison(case.at, narrow, case.low, case.high, "holds", case.cases)
+    outside = wide.high <= case.low + slack or (case.high < math.inf and wide.low >= case.high - slack)
+    result: Result = "fails" if outside else "undecided"
+    return RegionComparison(case.at, wide, case.low, case.high, result, case.cases)
 
 
 def _at(points: LabelledValues, key: tuple[Label, ...]) -> str:
     return ", ".join(labelled(label, value) for label, value in points.named(key).items())
 
 
-def _number(value: Any) -> float:
+def number(value: Any) -> float:
     """Read a threshold: a number, or a text that is a number once placeholders are filled in."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ExpressionError(f"`{value}` is no number") from None
+        raise ExpressionError(f"`{value}` is no number", str(value)) from None
 
 
 def _each(points: LabelledValues, low: float, high: float, rows: str) -> Iterator[_Case]:
@@ -260,14 +383,21 @@ def _each(points: LabelledValues, low: float, high: float, rows: str) -> Iterato
 
 
 def _beyond(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
-    low, high = _number(predicate.get("above", -math.inf)), _number(predicate.get("below", math.inf))
+    low, high = number(predicate.get("above", -math.inf)), number(predicate.get("below", math.inf))
+    if needs_effect(predicate, rows):
+        low, high = _moved(low, high, _effect(predicate), ratio=is_ratio(rows))
     yield from _each(points, low, high, rows)
+
+
+def _moved(low: float, high: float, by: float, *, ratio: bool) -> tuple[float, float]:
+    """Move the ends of a region inwards by a smallest effect, as a ratio or as a difference."""
+    return (low * (1 + by), high / (1 + by)) if ratio else (low + by, high - by)
 
 
 def _within(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     wanted = predicate["within"]
     if isinstance(wanted, Mapping):  # a fraction of the published value of each row
-        part = _number(wanted["of_published"])
+        part = number(wanted["of_published"])
         for key, theta in points.values.items():
             named = points.named(key)
             row = next(row for row in points.rows if all(row.labels.get(k) == v for k, v in named.items()))
@@ -276,21 +406,21 @@ def _within(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> 
             low, high = row.published * (1 - part), row.published * (1 + part)
             yield _Case(_at(points, key), theta, low, high, cases=points.cases[key])
         return
-    low, high = (_number(x) for x in wanted)
+    low, high = (number(x) for x in wanted)
     edge = CLOSED * max(abs(low), abs(high), 1e-6)
     yield from _each(points, low - edge, high + edge, rows)
 
 
 def _same_as(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     """Compare points with each other, or the quotients (differences) from `check` with one (with zero)."""
-    margin = _number(predicate["margin"])
+    margin = number(predicate["margin"])
     if predicate["same_as"] == "each other":
         for a, b in combinations(points.values, 2):
             yield _pair(points, a, b, f"{_at(points, a)} / {_at(points, b)}", 1 / (1 + margin), 1 + margin)
     elif predicate.get("absolute"):
         yield from _each(points, -margin, margin, rows)
     else:
-        yield from _each(points, 1 - margin, 1 + margin, rows)
+        yield from _each(points, 1 / (1 + margin), 1 + margin, rows)
 
 
 Key = tuple["Label", ...]
@@ -304,7 +434,7 @@ def _pair(points: LabelledValues, a: Key, b: Key, at: str, low: float = 1.0, hig
         if (x > 0).all() and (y > 0).all():
             return _Case(at, x / y, low, high, ratio=True, cases=cases)
         difference = x - low * y
-    return _Case(at.replace(" / ", " - "), difference, 0.0, math.inf, cases=cases)
+    return _Case(at.replace(" / ", f" - {low:g} * " if low != 1 else " - "), difference, 0.0, math.inf, cases=cases)
 
 
 def _label(points: LabelledValues, predicate: Mapping[str, Any]) -> str | None:
@@ -316,20 +446,25 @@ def _label(points: LabelledValues, predicate: Mapping[str, Any]) -> str | None:
 
 
 def _trend(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iterator[_Case]:
+    """Compare all points along a label: each step, and the last point with the first.
+
+    Each step has the smallest effect. With ``slack`` a step may go back by that part, and the smallest effect is that
+    of the last point over the first.
+    """
     rising = "rises" in predicate
     label = str(predicate["rises" if rising else "falls"])
+    by, slack = _effect(predicate), predicate.get("slack")
     if label not in points.labels:
         return
-    slack = _number(predicate.get("slack", 0.0))
     for rest, line in points.over(label).items():
         where = _where(points, label, rest)
-        some = [(x, key) for x, key in line if x in predicate.get("at", [x])]
-        ends = some if rising else some[::-1]
+        ends = line if rising else line[::-1]
         for (a, x), (b, y) in pairwise(ends):
-            yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}", 1 - slack)
-        if slack and len(some) > 2:
+            least = 1 + by if slack is None else 1 - number(slack)
+            yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}", least)
+        if slack is not None:
             (a, x), (b, y) = ends[0], ends[-1]
-            yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}")
+            yield _pair(points, y, x, f"{label} {_short(b)} / {_short(a)}{where}", 1 + by)
 
 
 def _where(points: LabelledValues, label: str, rest: Key) -> str:
@@ -354,18 +489,18 @@ def _best_at(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> It
                 raise MissingRowsError(f"no value at {label} {b}")
             for x, key in keys.items():
                 if x not in best:
-                    yield _pair(points, keys[b], key, f"{label} {_short(b)} / {_short(x)}")
+                    yield _pair(points, keys[b], key, f"{label} {_short(b)} / {_short(x)}", 1 + _effect(predicate))
 
 
 def _crosses(points: LabelledValues, predicate: Mapping[str, Any], rows: str) -> Iterator[_Case]:
     label = _label(points, predicate)
     if label is None:
         return
-    last, first = (_number(x) for x in predicate["crosses"])
-    level = _number(predicate.get("level", 1.0))
+    last, first = (number(x) for x in predicate["crosses"])
+    level, by = number(predicate.get("level", 1.0)), _effect(predicate)
     for line in points.over(label).values():
         for x, key in line:
-            low, high = (-math.inf, level) if float(x) <= last else (level, math.inf)
+            low, high = (-math.inf, level / (1 + by)) if float(x) <= last else (level * (1 + by), math.inf)
             if float(x) <= last or float(x) >= first:
                 theta, cases = points.values[key], points.cases[key]
                 yield _Case(f"{label} {_short(x)}", theta, low, high, is_ratio(rows), cases=cases)
@@ -382,7 +517,7 @@ def _ranks(points: LabelledValues, predicate: Mapping[str, Any], _: str) -> Iter
         for a, b in pairwise(str(x) for x in order):
             if a not in keys or b not in keys:
                 raise MissingRowsError(f"no value at {label} {a} or {b}")
-            yield _pair(points, keys[a], keys[b], f"{a} / {b}{where}")
+            yield _pair(points, keys[a], keys[b], f"{a} / {b}{where}", 1 + _effect(predicate))
 
 
 KINDS: Mapping[str, Callable[..., Iterator[_Case]]] = {
@@ -397,31 +532,14 @@ KINDS: Mapping[str, Callable[..., Iterator[_Case]]] = {
     "ranks": _ranks,
 }
 """Predicates by name."""
-OPTIONS = ("over", "margin", "absolute", "slack", "at", "level")
-
-
-def criterion(predicate: Mapping[str, Any], unit: str = "") -> str:  # noqa: PLR0911
-    """Describe a predicate in words."""
-    kind = _kind(predicate)
-    what = predicate[kind]
-    tail = f" {unit}" if unit else ""
-    percent = f"{100 * float(predicate['margin']):g} %" if "margin" in predicate else ""
-    slack = f" (a step may go back by {100 * float(predicate['slack']):g} %)" if predicate.get("slack") else ""
-    if kind in ("above", "below"):
-        return f"{kind} {what}{tail}"
-    if kind == "within":
-        if isinstance(what, Mapping):
-            return f"within {100 * float(what['of_published']):g} % of the published value"
-        return f"from {what[0]} to {what[1]}{tail}"
-    if kind == "same_as":
-        size = f"{predicate['margin']}{tail}" if predicate.get("absolute") else percent
-        return f"all within {size} of each other" if what == "each other" else f"within {size} of each other"
-    if kind in ("rises", "falls"):
-        at = f" over {', '.join(map(str, predicate['at']))}" if "at" in predicate else ""
-        return f"{kind} with {what}{at}{slack}"
-    if kind == "best_at":
-        best = what if isinstance(what, list) else [what]
-        return f"greatest at {' and '.join(map(str, best))}"
-    if kind == "crosses":
-        return f"below {predicate.get('level', 1)} up to {what[0]:g}, above it from {what[1]:g} on"
-    return " above ".join(map(str, what))
+OPTIONS: Mapping[str, Sequence[str]] = {
+    "by": ("above", "below", "rises", "falls", "best_at", "crosses", "ranks"),
+    "over": ("best_at", "crosses", "ranks"),
+    "margin": ("same_as",),
+    "absolute": ("same_as",),
+    "fair": ("same_as",),
+    "slack": ("rises", "falls"),
+    "level": ("crosses",),
+    "disease": ("above", "below", "within", "same_as"),
+}
+"""Options of predicates, each with the predicates that it belongs to."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import os
 import shutil
 from collections.abc import Mapping
@@ -11,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from wifair import files
+from wifair.columns import safe_text
 from wifair.reproduce import page, style
 from wifair.reproduce.model import Case, Effort
 from wifair.reproduce.session import Outcome, PaperOutcome
@@ -56,6 +59,9 @@ class Report:
     def _page(self, item: PaperOutcome, texts: Mapping[str, Future[str | None]]) -> list[str]:
         """Write the page of a paper; return the experiments that have a figure."""
         figures = {name: text for name, future in texts.items() if (text := future.result()) is not None}
+        own = self._staged / item.paper.key
+        own.mkdir(exist_ok=True)
+        _write(own / "claims.csv", _claims(item))
         scenarios = {name: [_name(case) for case in cases] for name, cases in item.cases.items()}
         _write(self._staged / f"{item.paper.key}.html", page.paper(self.effort, item, figures, scenarios))
         return list(figures)
@@ -145,6 +151,18 @@ def _experiment(item: PaperOutcome, key: str, own: Path, effort: Effort) -> str 
         return None
     style.save(figure, own / key, page.formats(effort))
     return style.svg_text(own / f"{key}.svg", f"{item.paper.key}-{key}")
+
+
+def _claims(item: PaperOutcome) -> str:
+    """Write one line for each claim."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("claim", "verdict", "holding", "ruled_out", "readings", "statement"))
+    for judged in item.claims:
+        found = judged.judgement
+        counts = (found.holding, found.ruled_out, len(found.readings))
+        writer.writerow((judged.claim.id, found.verdict, *counts, safe_text(judged.claim.says)))
+    return out.getvalue()
 
 
 def _scenarios(cases: list[Case], folder: Path) -> None:

@@ -7,113 +7,33 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from importlib import import_module
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from wifair.errors import Interrupted
-from wifair.reproduce.claims import Again, Claim, Control, Judgement, Read, judge, with_null
+from wifair.reproduce import tallies
+from wifair.reproduce.claims import Claim, Control
+from wifair.reproduce.declaring import check_rows
+from wifair.reproduce.judging import Again, Judgement, Read, judge, with_null
 from wifair.reproduce.model import Case, Effort, Experiment, Measured, Paper
+from wifair.reproduce.null_results import NullResult
+from wifair.reproduce.nulls import NULLS, GenericNull, nulled
 from wifair.reproduce.plain import about, claim_to_dict
 from wifair.reproduce.runner import Runner
+from wifair.reproduce.selecting import KEYS, Selection, load, select
 from wifair.reproduce.table import Label, Row, Table
-from wifair.words import suggestion
 
-KEYS: tuple[str, ...] = import_module("wifair.papers").KEYS
-"""The papers by name. They import this package, which therefore imports them only when needed."""
+__all__ = ["FORMAT", "KEYS", "Outcome", "PaperOutcome", "load", "reproduce", "select"]
 
-FORMAT = 2
+NOT_EXPLAINED = "not explained"
+"""Stands for the reason of a row that is 5 % or more from a published value or from ns-2, if none was tested."""
+IN_RANGE = "ns-2 is within the range of the seeds"
+"""The reason of a row that is near its published value, if any, while every run of ns-2 is among its seeds."""
+FORMAT = 3
 """Version of the JSON layout. Fields may be added within a version, but none is renamed or removed."""
-
-
-def load(key: str) -> Paper:
-    """Import the paper with a key."""
-    paper = import_module(f"wifair.papers.{key}").PAPER
-    assert isinstance(paper, Paper)
-    assert paper.key == key
-    return paper
-
-
-@dataclass(frozen=True)
-class Selection:
-    """A paper, and the experiments of it that were selected."""
-
-    paper: Paper
-    experiments: tuple[str, ...]
-    """Experiments that were selected, and those of selected claims."""
-    only: frozenset[str] = frozenset()
-    """Experiments that were selected only through some of their claims."""
-    chosen: frozenset[str] = frozenset()
-    """IDs of claims that were selected individually."""
-
-    @property
-    def whole(self) -> frozenset[str]:
-        """Experiments of which every case is run; of others only those that the selected claims need."""
-        return frozenset(self.experiments) - self.only
-
-    @property
-    def claims(self) -> list[Claim]:
-        """The claims on the selected experiments, and those selected individually."""
-        return [
-            claim
-            for claim in self.paper.claims
-            if claim.id in self.chosen or (claim.experiment in self.experiments and claim.experiment not in self.only)
-        ]
-
-    @property
-    def needed(self) -> list[Experiment]:
-        """The selected experiments, and others that their claims need."""
-        ids = {*self.experiments, *(key for claim in self.claims for key in self._needed(claim))}
-        return [experiment for experiment in self.paper.experiments if experiment.id in ids]
-
-    def _needed(self, claim: Claim) -> set[str]:
-        """Find the experiments that a claim and its control need."""
-        control = self.paper.declared.controls.get(claim.control or "")
-        others = control.relabel.get("experiment", {}) if control else {}
-        return claim.needs | {str(source) for key, source in others.items() if key in claim.needs}
-
-
-def select(names: Sequence[str]) -> list[Selection]:
-    """Parse a selection of ``PAPER``, ``PAPER/EXPERIMENT`` and ``PAPER/CLAIM``; an empty one means everything.
-
-    Raises
-    ------
-    LookupError
-        If there is no such paper, experiment or claim; the message lists those that exist.
-    """
-    chosen: dict[str, set[str] | None] = {}
-    for name in names or KEYS:
-        key, _, part = name.partition("/")
-        if key not in KEYS:
-            hint = suggestion(key, KEYS, f"there are {', '.join(KEYS)}")
-            raise LookupError(f"no paper `{key}`: {hint}")
-        if not part:
-            chosen[key] = None
-            continue
-        experiments = [item.id for item in load(key).experiments]
-        claims = [claim.id for claim in load(key).claims]
-        if part not in experiments and part not in claims:
-            there = f"there are {', '.join(experiments)}; {', '.join(claims)}"
-            hint = suggestion(part, [*experiments, *claims], there)
-            raise LookupError(f"no experiment or claim `{part}` in {key}: {hint}")
-        some = chosen.setdefault(key, set())
-        if some is not None:
-            some.add(part)
-    return [_selection(load(key), chosen[key]) for key in sorted(chosen, key=KEYS.index)]
-
-
-def _selection(paper: Paper, wanted: set[str] | None) -> Selection:
-    """Select experiments and claims of a paper by their IDs; without any, everything."""
-    if wanted is None:
-        return Selection(paper, tuple(item.id for item in paper.experiments))
-    whole = {item.id for item in paper.experiments} & wanted
-    claims = frozenset(claim.id for claim in paper.claims if claim.id in wanted)
-    needed = whole | {claim.experiment for claim in paper.claims if claim.id in claims}
-    ids = tuple(item.id for item in paper.experiments if item.id in needed)
-    return Selection(paper, ids, frozenset(needed - whole), claims)
 
 
 @dataclass(frozen=True)
@@ -154,8 +74,10 @@ class Judged:
     judgement: Judgement
     controlled: Controlled | None
     """The control run; None if the claim has no control."""
-    alone: Judgement
-    """The judgement from this run alone; in `judgement`, a quick run that contradicts the full one is `undecided`."""
+    others: tuple[tuple[str, Judgement], ...] = ()
+    """Readings that the paper rules out, in words, with the judgement on the claim so read; see `Open.decided`."""
+    in_full: str = ""
+    """The verdict that a full run of this version is recorded to have; empty if none is recorded, or in a full run."""
 
     @property
     def verdict(self) -> str:
@@ -180,11 +102,14 @@ class PaperOutcome:
     """Cases that were run, by experiment."""
     only: frozenset[str] = frozenset()
     """Experiments of which only the cases were run that the selected claims need."""
+    nulls: dict[str, dict[str, NullResult]] = field(default_factory=dict)
+    """Claims with generic nulls, by claim and null; empty if they were not run."""
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain values."""
         return {
             "key": self.paper.key,
+            **({} if self.paper.key in KEYS else {"folder": str(self.paper.folder)}),
             "title": self.paper.title,
             "experiments": [
                 {
@@ -201,6 +126,10 @@ class PaperOutcome:
                 for key, table in self.tables.items()
             ],
             "claims": [claim_to_dict(judged) for judged in self.claims],
+            "readings": tallies.to_dict(tallies.by_reading(self.paper.declared, self.claims)),
+            "nulls": {
+                claim: {null: result._asdict() for null, result in some.items()} for claim, some in self.nulls.items()
+            },
         }
 
 
@@ -221,7 +150,7 @@ class Outcome:
             for judged in outcome.claims
             if (known := outcome.paper.recorded.get(judged.claim.id, {}).get(self.effort.value)) is not None
             and known.verdict == "holds"
-            and judged.alone.verdict not in ("holds", "undecided")
+            and judged.verdict not in ("holds", "undecided", "full-only")
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -240,6 +169,7 @@ def reproduce(
     *,
     full: bool = False,
     controls: bool = False,
+    nulls: bool = False,
     store: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: bool = False,
@@ -250,11 +180,14 @@ def reproduce(
     Parameters
     ----------
     selection : sequence of str
-        ``PAPER``, ``PAPER/EXPERIMENT`` or ``PAPER/CLAIM`` each; everything if empty.
+        ``PAPER``, ``PAPER/EXPERIMENT`` or ``PAPER/CLAIM`` each; everything if empty. A path in place of ``PAPER``
+        is the folder of a paper.
     full : bool, default False
         Whether to use the durations of the papers; otherwise there are fewer and shorter runs.
     controls : bool, default False
         Whether to judge each claim without its mechanism, too.
+    nulls : bool, default False
+        Whether to judge each claim that holds with each of the generic nulls, too; see `wifair.reproduce.nulls`.
     store : path, optional
         Store for runs, as for sweeps; runs in it are not repeated. Without it runs are not kept.
     threads : int, optional
@@ -273,6 +206,8 @@ def reproduce(
     ------
     LookupError
         If there is no such paper, experiment or claim.
+    PaperError
+        If a paper declares something that does not exist.
     Interrupted
         On Ctrl-C; with a store, the next call resumes.
     StoreError
@@ -290,8 +225,16 @@ def reproduce(
         with Runner(store, threads=threads, progress=progress) as runner, ThreadPoolExecutor(1) as judges:
             for work in _followed(order, runner, judges):
                 finished[work] = work.outcome()
-                if done is not None:
+                if done is not None and not nulls:
                     done(finished[work])
+            if nulls:
+                without = [one for work in works for null in NULLS if (one := _NullWork(work, null)).held]
+                for null_work in _followed(without, runner, judges):
+                    assert isinstance(null_work, _NullWork)
+                    null_work.add_to(finished[null_work.of].nulls)
+                if done is not None:
+                    for work in works:
+                        done(finished[work])
     except KeyboardInterrupt:
         raise Interrupted(None) from None
     return Outcome(effort, controls, [finished[work] for work in works], time.monotonic() - began)
@@ -374,6 +317,7 @@ class _PaperWork:
 
     def __init__(self, chosen: Selection, effort: Effort, controls: bool) -> None:
         self.chosen, self.effort, self.controls = chosen, effort, controls
+        self.checked = False
         self.cases = {
             one.id: [case for case in one.cases(effort) if self._is_needed(one, case)] for one in chosen.needed
         }
@@ -430,6 +374,10 @@ class _PaperWork:
     def judge(self, runner: Runner) -> bool:
         """Measure, judge, and request more seeds where they may decide. Returns whether any were requested."""
         self._measure(runner)
+        if not self.checked:
+            paper = self.chosen.paper
+            check_rows(paper.folder / "claims.toml", paper.declared, self.tables, paper.vocabulary, self.chosen.claims)
+            self.checked = True
         wanted: Counter[int] = Counter()
         added = False
         for claim in self.chosen.claims:
@@ -492,17 +440,22 @@ class _PaperWork:
         assert alone is not None
         without = self.without[claim.id].judgement if claim.id in self.without else None
         if claim.given is None and self.effort is Effort.QUICK and claim.full_only:
-            alone = Judgement("undecided", alone.readings, claim.full_only)
-            without = None if without is None else Judgement("undecided", without.readings, claim.full_only)
-        judgement = shown(self.chosen.paper, claim, self.effort, alone)
+            alone = Judgement("full-only", alone.readings, claim.full_only)
+            without = None if without is None else Judgement("full-only", without.readings, claim.full_only)
         controlled = None
         if claim.control is not None:
             control = declared.controls[claim.control]
-            specific = _specific(judgement, without)
-            if without is not None and judgement.held:
-                without = without.among(judgement.held)
-            controlled = Controlled(control, without, specific, judgement.holding > 0 or None, claim.not_specific)
-        return Judged(claim, judgement, controlled, alone)
+            specific = _specific(alone, without)
+            if without is not None and alone.held:
+                without = without.among(alone.held)
+            controlled = Controlled(control, without, specific, alone.holding > 0 or None, claim.not_specific)
+        full = self.chosen.paper.recorded.get(claim.id, {}).get(Effort.FULL.value)
+        in_full = full.verdict if full is not None and self.effort is Effort.QUICK and claim.given is None else ""
+        others = tuple(
+            (reading.says, judge(claims, claim, self.tables, looks=self.effort.looks))
+            for reading, claims in declared.others(claim)
+        )
+        return Judged(claim, alone, controlled, others, in_full)
 
     def _table(self, experiment: Experiment, cases: Iterable[Case]) -> Table:
         rows = [row for case in cases for row in self.rows[id(case)]]
@@ -512,7 +465,9 @@ class _PaperWork:
         paper = self.chosen.paper
         table.put_beside(paper.published, paper.ns2)
         for row in table.rows:
-            row.why = next((one.why for one in paper.deviations if one.fits(experiment.id, row) and row.is_far), "")
+            if row.is_far:
+                known = (one.text for one in paper.deviations if one.fits(experiment.id, row))
+                row.why = next(known, IN_RANGE if row.has_ns2_in_range else NOT_EXPLAINED)
         return table
 
     def _more(self, wanted: Mapping[int, int]) -> bool:
@@ -535,15 +490,42 @@ class _PaperWork:
         return PaperOutcome(self.chosen.paper, tables, claims, self.cases, self.chosen.only)
 
 
-def shown(paper: Paper, claim: Claim, effort: Effort, judgement: Judgement) -> Judgement:
-    """Choose the judgement to show: a quick run that contradicts the recorded full run counts as undecided."""
-    full = paper.recorded.get(claim.id, {}).get(Effort.FULL.value)
-    if effort is not Effort.QUICK or claim.given is not None or full is None:
-        return judgement
-    if judgement.verdict in ("undecided", full.verdict):
-        return judgement
-    note = f"the verdict of short runs with few seeds is `{judgement.verdict}`, that of full runs `{full.verdict}`"
-    return Judgement("undecided", judgement.readings, note)
+class _NullWork(_PaperWork):
+    """The claims of a paper that hold, in the readings in which they do, with a generic null."""
+
+    def __init__(self, work: _PaperWork, null: GenericNull) -> None:
+        self.of, self.null = work, null
+        self.held = {
+            claim.id: held
+            for claim in work.chosen.claims
+            if claim.given is None
+            and not (claim.full_only and work.effort is Effort.QUICK)
+            and (judgement := work.own[claim.id].judgement) is not None
+            and (held := judgement.held)
+        }
+        ids = tuple(one.id for one in work.chosen.needed)
+        super().__init__(Selection(work.chosen.paper, ids, frozenset(ids), frozenset(self.held)), work.effort, False)
+        self.touched: set[str] = set()
+        for key, cases in self.cases.items():
+            for place, case in enumerate(cases):
+                new = nulled(case, null)
+                if new is not case:
+                    cases[place] = new
+                    self.touched |= {one.id for one in self.chosen.claims if self._uses(one, key, case)}
+        for claim, readings in self.held.items():
+            self.own[claim].only = readings
+
+    def _uses(self, claim: Claim, experiment: str, case: Case) -> bool:
+        declared = self.chosen.paper.declared
+        return experiment in claim.needs and declared.may_use(claim, experiment, case.labels, self.held[claim.id])
+
+    def add_to(self, matrix: dict[str, dict[str, NullResult]]) -> None:
+        """Add the results to those by claim and null."""
+        for claim, held in self.held.items():
+            judgement = self.own[claim].judgement
+            assert judgement is not None
+            still = len(set(held) & set(judgement.held))
+            matrix.setdefault(claim, {})[self.null.id] = NullResult(len(held), still, claim in self.touched)
 
 
 def _specific(judgement: Judgement, without: Judgement | None) -> bool | None:

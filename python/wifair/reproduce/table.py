@@ -93,7 +93,7 @@ class Row:
 
     @property
     def estimate(self) -> Interval:
-        """Mean over the seeds, with the half width of its 95 % interval."""
+        """Mean over the seeds that have a value, with the half width of its 95 % interval; see `undefined`."""
         return mean_interval(self.values.tolist())
 
     @property
@@ -106,6 +106,13 @@ class Row:
         """Whether the mean deviates by 5 % or more from the published value or from ns-2."""
         known = [x for x in (self.published, self.ns2_mean) if np.isfinite(x) and x != 0]
         return any(abs(self.estimate.mean / x - 1) >= 0.05 for x in known)
+
+    @property
+    def has_ns2_in_range(self) -> bool:
+        """Whether there are runs of ns-2, all within the range of the seeds, and no published value that is far."""
+        if not self.ns2 or not len(self.values) or replace(self, ns2=[]).is_far:
+            return False
+        return bool(self.values.min() <= min(self.ns2) and max(self.ns2) <= self.values.max())
 
     @property
     def name(self) -> str:
@@ -124,9 +131,11 @@ class Row:
             "min": json_number(float(finite.min(initial=math.inf))),
             "max": json_number(float(finite.max(initial=-math.inf))),
             "seeds": len(self.values),
+            "undefined": int(np.isnan(self.values).sum()),
             "published": json_number(self.published),
             "ns2": json_number(self.ns2_mean),
             "ns2_runs": len(self.ns2),
+            "why": self.why,
         }
 
 

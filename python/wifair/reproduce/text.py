@@ -93,7 +93,7 @@ def shown_rows(experiment: Experiment, table: Table) -> list[Row]:
 
 
 def first_readings(paper: Paper, experiment: str, rows: Sequence[Row]) -> list[Row]:
-    """Select the rows of the first reading of every open point."""
+    """Select the rows of the first reading of every open point, and those of ns-2."""
     first = {
         one.label: one.readings[0].value
         for one in paper.declared.open
@@ -102,7 +102,8 @@ def first_readings(paper: Paper, experiment: str, rows: Sequence[Row]) -> list[R
     return [
         row
         for row in rows
-        if all(label not in row.labels or str(row.labels[label]) == str(value) for label, value in first.items())
+        if row.ns2
+        or all(label not in row.labels or str(row.labels[label]) == str(value) for label, value in first.items())
     ]
 
 
@@ -133,7 +134,7 @@ def _claim(judged: Judged) -> list[str]:
 def _total(outcome: Outcome) -> str:
     verdicts = [judged.verdict for paper in outcome.papers for judged in paper.claims]
     counts = [f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in verdicts]
-    effort = "quick: fewer seeds and shorter runs than with --full" if outcome.effort.value == "quick" else "full"
+    effort = "quick: fewer seeds and points than with --full" if outcome.effort.value == "quick" else "full"
     line = f"{counted(len(verdicts), 'claim')}: {', '.join(counts)} ({effort}; {outcome.wall_s:.0f} s)"
     broken = [
         f"{paper.key}: {judged.claim.id} is recorded as holding, and does not" for paper, judged in outcome.broken()

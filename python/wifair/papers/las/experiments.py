@@ -42,6 +42,10 @@ DISCIPLINES: Mapping[str, Mapping[str, object]] = {
     "LAS, naive ACK": {"queue.discipline": "las", "queue.las.ack": "size"},
 }
 BOTH = ("FIFO", "LAS")
+HOPS = {"one": 1, "two": 2, "three": 3, "four": 4}
+"""Hops of the flows of a chain."""
+SEGMENT = 1000
+"""Payload of a segment [bytes]."""
 UDP_RATES = (0.5, 1.0, 2.0, 5.0)
 LOADS = {"0.5": 4.2, "0.7": 5.8, "0.9": 7.5}
 """Loads of the grid as fractions of its 2.0 Mb/s under FIFO, with the transfers (mean 30 kbytes) per second."""
@@ -68,7 +72,11 @@ def _case(effort: Effort, file: str, labels: Mapping[str, Any], changes: Mapping
 
 
 def _flows(_: Case, results: Results) -> Iterator[Measured]:
-    """Measure all flows; in `packets_ps` a packet counts once for each hop."""
+    """Measure all flows.
+
+    In `packets_ps` a packet that arrives counts once for each hop of its way; in `packets_air_ps` each hop that a
+    packet makes counts, although it may be lost later.
+    """
     cells, flows = results.cells, results.flows
     shape = (len(results.seeds), -1)
     names = flows["name"].reshape(shape)[0].tolist()
@@ -76,11 +84,12 @@ def _flows(_: Case, results: Results) -> Iterator[Measured]:
     yield Measured("goodput_kbps", cells["goodput_bps"] / 1e3)
     yield Measured("throughput_kbps", cells["throughput_bps"] / 1e3)
     hops = flows["data_air_hops"].reshape(shape).sum(axis=1)
-    yield Measured("packets_ps", hops / (scenario.duration_s - scenario.warm_up_s))
+    yield Measured("packets_air_ps", hops / (scenario.duration_s - scenario.warm_up_s))
     yield Measured("jain_index", cells["jain_index"])
     drops = flows["data_drops_station_queue"] + flows["data_drops_ap_queue"]
     yield Measured("drops", drops.reshape(shape).sum(axis=1))
     goodput = flows["goodput_bps"].reshape(shape) / 1e3
+    yield Measured("packets_ps", goodput @ [HOPS.get(name, 1) for name in names] * 1e3 / 8 / SEGMENT)
     for index, name in enumerate(names):
         yield Measured("flow_kbps", goodput[:, index], {"flow": name})
 
