@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from wifair.reproduce.claims import VERDICTS, Recorded
+from wifair.reproduce.claims import VERDICTS, Reading, Recorded
 from wifair.reproduce.model import Paper
 from wifair.reproduce.page import GENERATED
 from wifair.reproduce.runner import default_store
@@ -209,6 +209,11 @@ def _cell(recorded: Recorded | None, of: int) -> str:
     return f"{recorded.verdict}, {recorded.holding} of {of}" if many else recorded.verdict
 
 
+def _tally(point: str, reading: Reading, row: Mapping[str, str], *, shown: bool) -> Tally:
+    holds, fails, undecided = (int(row[name]) for name in READINGS[3:])
+    return Tally(point, reading.id, reading.says or reading.id, holds, fails, undecided, shown)
+
+
 def by_reading(paper: Paper) -> str:
     """Format how many claims hold under each reading as Markdown, of full runs if there are any."""
     every = read_records(paper.folder / "readings.csv")
@@ -217,7 +222,7 @@ def by_reading(paper: Paper) -> str:
     for point in paper.declared.open:
         some = {row["reading"]: row for row in every if row["effort"] == effort and row["point"] == point.id}
         tallies = [
-            Tally(point.id, one.id, one.says or one.id, *(int(some[one.id][name]) for name in READINGS[3:]), at == 0)
+            _tally(point.id, one, some[one.id], shown=at == 0)
             for at, one in enumerate(point.readings)
             if one.id in some
         ]
