@@ -35,6 +35,11 @@ choice! {
     }
 }
 
+/// Default of dot11ShortRetryLimit (IEEE Std 802.11-2016, annex C).
+pub const SHORT_RETRY_LIMIT: u8 = 7;
+/// Default of dot11LongRetryLimit (IEEE Std 802.11-2016, annex C).
+pub const LONG_RETRY_LIMIT: u8 = 4;
+
 /// Access rules shared by all stations of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
@@ -42,10 +47,12 @@ pub struct Access {
     pub timing: Timing,
     /// dot11RTSThreshold: RTS and CTS precede data frames longer than this (MAC header to FCS).
     pub rts_threshold: Bytes,
-    /// dot11ShortRetryLimit: most attempts of an RTS, and of a data frame not longer than the RTS threshold.
-    pub short_retry_limit: u8,
-    /// dot11LongRetryLimit: most attempts of a data frame longer than the RTS threshold.
-    pub long_retry_limit: u8,
+    /// dot11ShortRetryLimit: most attempts of an RTS, and of a data frame not longer than the RTS threshold. If absent,
+    /// as many as rate adaptation plans for a frame, or [`SHORT_RETRY_LIMIT`].
+    pub short_retry_limit: Option<u8>,
+    /// dot11LongRetryLimit: most attempts of a data frame longer than the RTS threshold. If absent, as many as rate
+    /// adaptation plans for a frame, or [`LONG_RETRY_LIMIT`].
+    pub long_retry_limit: Option<u8>,
     /// Whether the contention window returns to CWmin when a frame is given up (10.3.3).
     pub reset_cw_on_drop: bool,
     /// Rate of the CTS-to-self before an OFDM frame, which 802.11b stations cannot read (Use_Protection in the ERP
@@ -88,8 +95,8 @@ impl Access {
         Self {
             timing,
             rts_threshold: Bytes(u64::MAX),
-            short_retry_limit: 7,
-            long_retry_limit: 4,
+            short_retry_limit: None,
+            long_retry_limit: None,
             reset_cw_on_drop: true,
             protection: None,
             protects_by_rts: false,

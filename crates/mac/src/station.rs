@@ -5,6 +5,7 @@ use wifair_packet::{Kind, Packet, PacketId};
 use wifair_units::{BitRate, Bytes, Duration, counters};
 
 use super::Access;
+use super::access::{LONG_RETRY_LIMIT, SHORT_RETRY_LIMIT};
 use wifair_phy::{OutageProcess, Timing};
 use wifair_queue::{Limit, Queue};
 
@@ -193,6 +194,8 @@ pub(super) struct Contention {
     cw: u32,
     short_retries: u8,
     long_retries: u8,
+    /// The attempts that rate adaptation plans for the current frame, if it plans them.
+    planned: Option<u8>,
     cw_min: u32,
     cw_max: u32,
     /// Number of possible values if the window is zero: 1, or 0 if CW itself is excluded.
@@ -206,6 +209,7 @@ impl Contention {
             cw: settings.cw_min,
             short_retries: 0,
             long_retries: 0,
+            planned: None,
             cw_min: settings.cw_min,
             cw_max: settings.cw_max,
             least_values: u32::from(!settings.exclude_cw),
@@ -222,6 +226,11 @@ impl Contention {
 
     pub fn cw_min(&self) -> u32 {
         self.cw_min
+    }
+
+    /// Notes how many attempts rate adaptation plans for the current frame.
+    pub fn plan(&mut self, attempts: Option<u8>) {
+        self.planned = attempts;
     }
 
     /// Whether the current frame was sent before.
@@ -260,13 +269,13 @@ impl Contention {
     /// is reached (10.3.4.4).
     #[inline]
     pub fn fail(&mut self, access: &Access, is_short: bool) -> bool {
-        let exhausted = if is_short {
-            self.short_retries += 1;
-            self.short_retries >= access.short_retry_limit
+        let (retries, limit, usual) = if is_short {
+            (&mut self.short_retries, access.short_retry_limit, SHORT_RETRY_LIMIT)
         } else {
-            self.long_retries += 1;
-            self.long_retries >= access.long_retry_limit
+            (&mut self.long_retries, access.long_retry_limit, LONG_RETRY_LIMIT)
         };
+        *retries += 1;
+        let exhausted = *retries >= limit.or(self.planned).unwrap_or(usual);
         self.cw = (2 * self.cw + 1).min(self.cw_max);
         if exhausted {
             let cw = self.cw;

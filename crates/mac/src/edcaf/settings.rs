@@ -121,7 +121,7 @@ pub struct AggregationRules {
     /// Whether a sender that gets no block ACK sends a BlockAckReq (the default of ns-3) instead of retransmitting the
     /// data.
     pub request_after_miss: bool,
-    /// Maximum number of attempts of an MPDU.
+    /// Maximum number of attempts of an MPDU under block ACK, and of RTS for it without an answer.
     pub retry_limit: u8,
     /// How long a recipient holds the first MPDU behind a gap before it gives up waiting for the missing MPDUs.
     pub reorder_timeout: Duration,

@@ -7,6 +7,7 @@ use super::agreement::Agreement;
 use super::ppdu::{PpduMpdu, rules_between};
 use super::released::Released;
 use super::{BROADCAST, Call, Edcaf, Edcafs, ExchangeStep, Task};
+use crate::access::{LONG_RETRY_LIMIT, SHORT_RETRY_LIMIT};
 
 /// How long after a missing block ACK a BlockAckReq is repeated if MPDUs have no lifetime: the default of
 /// dot11EDCATableMSDULifetime, 500 TU.
@@ -30,14 +31,18 @@ impl Edcafs {
         if answered && self.contenders[sender].sends_run() {
             return self.settle_run(sender);
         }
-        // To and from stations without block ACK, data after RTS and CTS have a retry limit of their own.
+        // To and from stations without block ACK, the limits are those of single frames.
         let own = &self.contenders[sender].ppdu;
-        let is_long = own.begins_with(ExchangeStep::Rts) && rules_between(&self.stations, station, own.to).is_none();
-        let long = is_long.then_some(self.access.long_retry_limit);
+        let is_single = rules_between(&self.stations, station, own.to).is_none();
+        let short = self.access.short_retry_limit.unwrap_or(SHORT_RETRY_LIMIT);
+        let long = self.access.long_retry_limit.unwrap_or(LONG_RETRY_LIMIT);
+        let single = is_single.then_some((if own.begins_with(ExchangeStep::Rts) { long } else { short }, short));
         let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
         let rules = self.aggregation.as_ref().filter(|rules| rules.max_ampdu.0 > 0);
+        // Most attempts of an MPDU, and most RTS for it without an answer.
+        let limits = rules.map(|rules| single.unwrap_or((rules.retry_limit, rules.retry_limit)));
         let (mut delivered, mut given_up) = (0, 0);
         if answered || ppdu.is_request() {
             ppdu.build_state = None;
@@ -55,8 +60,7 @@ impl Edcafs {
             } else {
                 ppdu.count(counters);
             }
-            let may_be_exhausted =
-                rules.is_some_and(|rules| by_rts || ppdu.most_attempts >= long.unwrap_or(rules.retry_limit));
+            let may_be_exhausted = limits.is_some_and(|(attempts, _)| by_rts || ppdu.most_attempts >= attempts);
             if answered && ppdu.lost == 0 && window.pending() == ppdu.mpdus.len() {
                 delivered = window.acknowledge_all();
             } else if answered || may_be_exhausted || ppdu.expires <= now {
@@ -67,9 +71,8 @@ impl Edcafs {
                         delivered += 1;
                         continue;
                     }
-                    let is_exhausted = rules.is_some_and(|rules| {
-                        mpdu.attempts >= long.unwrap_or(rules.retry_limit) || mpdu.rts_failures >= rules.retry_limit
-                    });
+                    let is_exhausted =
+                        limits.is_some_and(|(attempts, rts)| mpdu.attempts >= attempts || mpdu.rts_failures >= rts);
                     if is_exhausted || mpdu.expires <= now {
                         let Released { lost, expired, .. } = &mut self.released;
                         let is_given_up =

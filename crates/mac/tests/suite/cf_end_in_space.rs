@@ -365,7 +365,7 @@ fn a_station_answers_the_holder_that_set_its_nav() {
         let mut settings = settings(1, 3, 1000, 7);
         settings.classifier = Classifier::One;
         settings.aggregation = None;
-        (settings.access.cf_end, settings.access.short_retry_limit) = (true, 1);
+        (settings.access.cf_end, settings.access.short_retry_limit) = (true, Some(1));
         for station in &mut settings.stations {
             (station.mode, station.aggregation, station.is_legacy) = (None, None, true);
             station.categories[0].parameters =

@@ -73,7 +73,7 @@ fn without_a_reset_a_bystander_waits_for_the_whole_exchange() {
     let plan = || {
         let mut plan = plan(1.0, 0.0);
         plan.access.nav_reset = false;
-        plan.access.short_retry_limit = 1; // the sender gives up, and stays silent
+        plan.access.short_retry_limit = Some(1); // the sender gives up, and stays silent
         plan
     };
     for frames in frames(plan, true) {
@@ -94,7 +94,7 @@ fn a_lost_cts_is_on_the_air() {
     }
     let giving_up = || {
         let mut plan = plan(0.0, 1.0);
-        plan.access.short_retry_limit = 1;
+        plan.access.short_retry_limit = Some(1);
         plan
     };
     for frames in frames(giving_up, true) {

@@ -87,7 +87,7 @@ fn tolerance(share: f64, of: f64) -> f64 {
 fn mpdus_are_lost_as_often_as_published() {
     for (mcs, snr, published) in [(3, 13.0, 0.495), (4, 16.5, 0.818), (6, 23.0, 0.958)] {
         let mut plan = settings(1, 2, u64::MAX, mcs);
-        plan.access.short_retry_limit = 1;
+        plan.access.short_retry_limit = Some(1);
         plan.aggregation.as_mut().unwrap().retry_limit = 1;
         for station in &mut plan.stations {
             station.aggregation.as_mut().unwrap().retry_limit = 1;

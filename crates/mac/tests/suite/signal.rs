@@ -354,7 +354,7 @@ fn records_say_who_heard_a_frame_and_why_it_was_lost() {
         (1, 3) => Hearing::Senses,
         _ => Hearing::Nothing,
     });
-    let access = Access { short_retry_limit: 2, ..long_preamble() };
+    let access = Access { short_retry_limit: Some(2), ..long_preamble() };
     let mut run = Run::new(access, links, (1, 1), 1);
     run.space.set_tap(true);
     run.offer(at_us(1000), 1, 0, 1000);
@@ -396,7 +396,7 @@ fn a_frame_too_weak_to_be_read_is_no_collision_with_any_carrier_sense() {
         let radio = Radio { sensitivity: Dbm(-60.0), carrier_sense: Dbm(-95.0), ..Radio::default() };
         let links = RadioLinks::from_radios(&vec![radio; 2], |_, _| Db(-90.0), Dbm(-100.0));
         let reception = Reception { carrier_sense, ..reception(CaptureEffect::Header, 10.0, Interference::Sum) };
-        let access = Access { short_retry_limit: 1, ..long_preamble() };
+        let access = Access { short_retry_limit: Some(1), ..long_preamble() };
         let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 2, 1));
         if overlaps {
             run.space = run.space.with_channels(ChannelSettings {
@@ -426,7 +426,7 @@ fn records_distinguish_unnoticed_from_unread_frames() {
     let gain = |from: u32, to: u32| Db(if from.max(to) == 2 { -120.0 } else { -60.0 });
     let links = RadioLinks::from_radios(&radios, gain, Dbm(-110.0)).with_misses(|from, _| f64::from(from));
     let reception = reception(CaptureEffect::Header, 10.0, Interference::Sum);
-    let access = Access { short_retry_limit: 1, ..long_preamble() };
+    let access = Access { short_retry_limit: Some(1), ..long_preamble() };
     let mut run = Run::new(access, links, (0, 0), 1).with(signals(reception, 3, 1));
     run.space.set_tap(true);
     run.offer(at_us(1000), 1, 0, 1000);

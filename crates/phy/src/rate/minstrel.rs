@@ -12,8 +12,10 @@
 //! | sample of a slower rate | best throughput | sample | highest success | lowest rate |
 //! | sample of a faster rate | sample | best throughput | highest success | lowest rate |
 //!
-//! One frame in ten is a sample. Left out: sampling columns (a sample is drawn uniformly), and the finer rules of later
-//! kernels for samples that hardly ever succeed.
+//! A frame is given up at the end of the chain, unless the sender has a retry limit of its own: as in MadWifi and
+//! mac80211, where the chain goes to the hardware and no other limit applies. One frame in ten is a sample. Left out:
+//! sampling columns (a sample is drawn uniformly), and the finer rules of later kernels for samples that hardly ever
+//! succeed.
 
 use wifair_config::table;
 use wifair_engine::Stream;
@@ -100,6 +102,12 @@ impl Minstrel {
         let second = highest(count, Some(best), throughput).unwrap_or(best);
         let surest = highest(count, None, success).unwrap_or(0);
         (self.best, self.second, self.surest) = (best, second, surest);
+    }
+
+    /// The length of the chain of the current frame, in attempts.
+    pub fn planned_attempts(&self) -> u8 {
+        let attempts = self.chain.iter().map(|rate| self.rates[*rate].most_attempts).sum::<u32>();
+        u8::try_from(attempts).unwrap_or(u8::MAX)
     }
 
     fn plan(&mut self, draws: &mut Stream) {

@@ -92,6 +92,16 @@ impl RateController {
     }
 }
 
+impl RateController {
+    /// How many attempts are planned for the current frame; `None` if the algorithm does not plan them.
+    pub fn planned_attempts(&self) -> Option<u8> {
+        match self {
+            Self::Arf(_) | Self::Aarf(_) => None,
+            Self::Minstrel(control) => Some(control.planned_attempts()),
+        }
+    }
+}
+
 impl RateControl for RateController {
     fn rate(&mut self, now: Time, attempt: u32, draws: &mut Stream) -> usize {
         match self {

@@ -98,6 +98,11 @@ table! {
         /// Whether a sender that gets no block ACK requests it by a BlockAckReq, as in ns-3, instead of sending the
         /// data again. The request is repeated until it is answered, for `lifetime` or 512 ms.
         pub request_after_miss: bool = false;
+        /// Most attempts of an MPDU under block ACK, and of RTS for it without an answer; by default
+        /// `short_retry_limit` if that is set, else 30 as in Linux's ath9k. Drivers differ: 15 in iwlwifi and mt76, 5
+        /// in brcmsmac; ns-3 counts no attempt that a block ACK reports missing. The standard has only `lifetime`
+        /// (10.24.3).
+        pub retry_limit: Option<u8> = None, "1 or more" => |limit| limit.is_none_or(|limit| limit >= 1);
         /// How long a receiver holds the first MPDU behind a missing one before it passes it up. In Linux 100 ms.
         pub reorder_timeout: Duration = Duration::from_millis(100), "above 0" => |time| *time > Duration::ZERO;
         /// Whether packets in MPDUs that are neither acknowledged nor given up count against the limit of their queue,

@@ -14,6 +14,9 @@ use super::edca_keys::{Aggregation, AggregationPolicy, Agreements, EdcaParameter
 use super::file::Stations;
 use super::wlan::{DSSS_BASIC_RATE, ErrorsAt, Preamble, Profile, Wlan, default_data_rate};
 
+/// Most attempts of an MPDU in Linux's ath9k (`ATH_MAX_SW_RETRIES` in `ath9k.h`, Linux 6.12).
+const ATH9K_RETRIES: u8 = 30;
+
 impl EdcaParameterSet {
     /// The categories of a pre-HT station: DCF for all traffic.
     pub fn legacy(standard: Amendment) -> Self {
@@ -153,7 +156,7 @@ impl Wlan {
             min_start_spacing: keys.min_start_spacing,
             single_in_ampdu: has_vht,
             request_after_miss: keys.request_after_miss,
-            retry_limit: self.short_retry_limit,
+            retry_limit: keys.retry_limit.or(self.short_retry_limit).unwrap_or(ATH9K_RETRIES),
             reorder_timeout: keys.reorder_timeout,
             lifetime: keys.lifetime,
             count_in_flight: keys.count_in_flight,
@@ -269,6 +272,7 @@ impl Wlan {
             ("inactivity_timeout", keys.inactivity_timeout.is_some()),
             ("window", keys.window.is_some() && choice != "aggregation.window"),
             ("request_after_miss", keys.request_after_miss),
+            ("retry_limit", keys.retry_limit.is_some()),
             ("reorder_timeout", keys.reorder_timeout != usual.reorder_timeout),
             ("min_start_spacing", keys.min_start_spacing != usual.min_start_spacing),
             ("pass_up_singly", keys.pass_up_singly != usual.pass_up_singly),

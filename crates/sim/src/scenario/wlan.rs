@@ -166,14 +166,16 @@ table! {
         /// Data (MAC header to check sequence, or a whole A-MPDU) longer than this is preceded by RTS and CTS. The
         /// default, "2347 B" or from 802.11n on "16 MB", exceeds every frame, so RTS is not used.
         pub rts_threshold: Bytes = Bytes(if standard.has_mcs() { 16_000_000 } else { 2347 }), by standard;
-        /// Most attempts of an RTS, of a data frame without RTS, and of each MPDU under block ACK. There the contention
-        /// window returns to its minimum after so many failures in a row of RTS or of data without RTS, internal
-        /// collisions included.
-        pub short_retry_limit: u8 = 7, "1 or more" => |limit| *limit >= 1;
+        /// Most attempts of an RTS and of a data frame without RTS; by default 7, or with `rate_adaptation =
+        /// "minstrel"` as many as the chain of rates of a frame has. Under block ACK the contention window returns to
+        /// its minimum after so many failures in a row of RTS or of data without RTS, internal collisions included; the
+        /// limit of MPDUs is `aggregation.retry_limit`.
+        pub short_retry_limit: Option<u8> = None, "1 or more" => |limit| limit.is_none_or(|limit| limit >= 1);
         /// Most attempts of a data frame after RTS and CTS, where there is no block ACK (802.11b, a and g, also beside
-        /// newer stations, or `aggregation.max_ampdu` of 0 B). Under block ACK the contention window returns to its
-        /// minimum after so many exchanges that failed after RTS and CTS, without a success between them.
-        pub long_retry_limit: u8 = 4, "1 or more" => |limit| *limit >= 1;
+        /// newer stations, or `aggregation.max_ampdu` of 0 B); by default 4, or with `rate_adaptation = "minstrel"` as
+        /// many as the chain of rates of a frame has. Under block ACK the contention window returns to its minimum
+        /// after so many exchanges that failed after RTS and CTS, without a success between them.
+        pub long_retry_limit: Option<u8> = None, "1 or more" => |limit| limit.is_none_or(|limit| limit >= 1);
         /// Whether the contention window returns to `cw_min` when a frame is given up.
         pub reset_cw_on_drop: bool = true;
         /// When a station waits EIFS instead of DIFS.

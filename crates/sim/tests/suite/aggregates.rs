@@ -158,12 +158,14 @@ fn sends(wlan: &str, station: &str) -> Outcome {
 }
 
 /// Data of an 802.11a station after RTS and CTS, of which none arrives: each is sent `long_retry_limit` times, in an
-/// 802.11n network as elsewhere (IEEE Std 802.11-2016, 10.3.4.4). An MPDU under block ACK is sent `short_retry_limit`
-/// times; the limit of frames after RTS then tells when the contention window starts anew, and stations that never
-/// widen it make more attempts.
+/// 802.11n network as elsewhere (IEEE Std 802.11-2016, 10.3.4.4). An MPDU under block ACK is sent
+/// `aggregation.retry_limit` times; the limit of frames after RTS then tells when the contention window starts anew,
+/// and stations that never widen it make more attempts.
 #[test]
 fn data_after_rts_have_a_limit_of_their_own_without_block_ack() {
-    let wlan = |limit: u32| format!("rts_threshold = '100 B'\nlong_retry_limit = {limit}\ndata_error = 1.0");
+    let wlan = |limit: u32| {
+        format!("rts_threshold = '100 B'\nlong_retry_limit = {limit}\ndata_error = 1.0\naggregation.retry_limit = 7")
+    };
     for limit in [2, 6] {
         let outcome = sends(&wlan(limit), "standard = '802.11a'");
         let sta = outcome.stations.iter().find(|station| station.name == "sta").expect("the station");
@@ -245,6 +247,7 @@ fn packets_that_come_too_late_are_not_given_up() {
             [wlan]
             standard = '802.11n'
             data_error = 0.4
+            aggregation.retry_limit = 7
             aggregation.reorder_timeout = '{timeout}'
             [[servers]]
             name = 'server'

@@ -49,8 +49,8 @@ impl RateChoices {
         sender.attempt - 1
     }
 
-    /// Chooses the rate for the next attempt of `station` to send a frame to `to`; `None` if its rate is fixed. `base`
-    /// is the station's fixed rate.
+    /// Chooses the rate for the next attempt of `station` to send a frame to `to`, and says how many attempts are
+    /// planned for the frame; `None` if its rate is fixed. `base` is the station's fixed rate.
     #[allow(clippy::too_many_arguments)]
     pub fn choose(
         &mut self,
@@ -61,7 +61,7 @@ impl RateChoices {
         attempt: u32,
         timing: &Timing,
         cw_min: u32,
-    ) -> Option<BitRate> {
+    ) -> Option<(BitRate, Option<u8>)> {
         let sender = &mut self.0[station as usize];
         if sender.settings.adaptation == Adaptation::Fixed {
             return None;
@@ -76,9 +76,10 @@ impl RateChoices {
                 place
             }
         };
-        let rate = sender.controls[place].1.rate(now, attempt, &mut sender.settings.draws);
+        let control = &mut sender.controls[place].1;
+        let rate = control.rate(now, attempt, &mut sender.settings.draws);
         sender.used = Some((place, rate));
-        Some(sender.settings.ladder[rate])
+        Some((sender.settings.ladder[rate], control.planned_attempts()))
     }
 
     /// Reports whether the attempt of `station` was acknowledged.

@@ -83,10 +83,6 @@ proptest! {
         protection in protection(),
     ) {
         let mut scenario = scenario.protected(protection).with_cf_end(cf_end).with_older(older);
-        let mut rules = rules;
-        if older.is_some() {
-            rules.retry_limit = scenario.access.short_retry_limit; // stations from before HT have no other
-        }
         if eifs_is_nav {
             scenario.access.eifs = Eifs::Nav;
         }

@@ -81,8 +81,8 @@ pub fn access() -> impl Strategy<Value = Access> {
         .prop_map(|(timing, rts, (short, long), reset_cw_on_drop, eifs, idle_access, (no_difs, unit), timeout)| {
             Access {
                 rts_threshold: Bytes(rts),
-                short_retry_limit: short,
-                long_retry_limit: long,
+                short_retry_limit: Some(short),
+                long_retry_limit: Some(long),
                 reset_cw_on_drop,
                 eifs,
                 idle_access,

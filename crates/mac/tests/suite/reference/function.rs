@@ -136,9 +136,9 @@ impl ReferenceFunction {
     /// Counts a failed attempt; returns whether the retry limit is reached (10.3.4.4).
     pub fn count_failure(&mut self, access: &Access, is_short: bool) -> bool {
         let (retries, limit) = if is_short {
-            (&mut self.short_retries, access.short_retry_limit)
+            (&mut self.short_retries, access.short_retry_limit.unwrap_or(7))
         } else {
-            (&mut self.long_retries, access.long_retry_limit)
+            (&mut self.long_retries, access.long_retry_limit.unwrap_or(4))
         };
         *retries += 1;
         let is_exhausted = *retries >= limit;

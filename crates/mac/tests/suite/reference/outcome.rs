@@ -101,10 +101,11 @@ impl ReferenceChannel {
         if !self.has_block_ack {
             return (u32::MAX, u32::MAX); // the contender has the limits
         }
+        let (short, long) = (access.short_retry_limit.unwrap_or(7), access.long_retry_limit.unwrap_or(4));
         let (attempts, rts) = match self.rules(station, ppdu.to) {
             Some(rules) => (rules.retry_limit, rules.retry_limit),
-            None if ppdu.rts => (access.long_retry_limit, access.short_retry_limit),
-            None => (access.short_retry_limit, access.short_retry_limit),
+            None if ppdu.rts => (long, short),
+            None => (short, short),
         };
         (attempts.into(), rts.into())
     }

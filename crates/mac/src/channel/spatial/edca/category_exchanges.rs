@@ -57,7 +57,9 @@ impl SpatialChannel {
             let (to, attempt) = (ppdu.to, u32::from(edca.edcafs.attempts_before(index)));
             let base = edca.edcafs.stations[edca.edcafs.rate_of(sender as usize, to)].rate;
             let cw_min = edca.edcafs.contenders[index].contention.cw_min();
-            if let Some(rate) = rates.choose(now, sender, to, base, attempt, &self.access.timing, cw_min) {
+            let choice = rates.choose(now, sender, to, base, attempt, &self.access.timing, cw_min);
+            if let Some((rate, attempts)) = choice {
+                edca.edcafs.contenders[index].contention.plan(attempts);
                 edca.edcafs.set_rate(index, rate);
             }
         }

@@ -107,7 +107,8 @@ impl SpatialChannel {
         let frame = state.frame.as_mut().expect("a sender has a frame");
         let attempt = rates.next_attempt(station);
         let rate = rates.choose(now, station, frame.to, frame.rate, attempt, timing, state.contention.cw_min());
-        let Some(rate) = rate else { return };
+        let Some((rate, attempts)) = rate else { return };
+        state.contention.plan(attempts);
         frame.rate = rate;
         frame.air = self.airs.of(timing, frame.length, frame.rate);
         frame.ack = self.airs.of(timing, timing.sizes.ack, timing.answer_rate(frame.rate));
