@@ -287,7 +287,7 @@ class Comparison(Drawable):
             for one in (first, side):
                 if missing := [flow for flow in one.flows if flow in flows]:
                     blocks[-1] = "\n".join([blocks[-1], *textwrap.wrap(only_in(one.name, missing), room)])
-        notes = []
+        notes = self._set_up_notes()
         if any(side.left_out for side in self._sides):
             for side in self._sides:
                 if side.left_out:
@@ -299,6 +299,21 @@ class Comparison(Drawable):
             notes += [self._agreement(side.name) for side in self._sides[1:]]
         blocks[-1] = "\n".join([blocks[-1], *(line for note in notes for line in textwrap.wrap(note, room))])
         return "\n\n".join(blocks)
+
+    def _set_up_notes(self) -> list[str]:
+        """Say where a candidate is the reference unchanged, or has another buffer at the access point."""
+        run = [(side.name, getattr(side.results, "scenario", None)) for side in self._sides]
+        (first, reference), *others = [(name, one if isinstance(one, Scenario) else None) for name, one in run]
+        notes = []
+        for name, scenario in others:
+            if scenario is None or reference is None:
+                continue
+            own, other = reference.ap_queues, scenario.ap_queues
+            if scenario.hash == reference.hash:
+                notes.append(f"({name} has the values of {first}: nothing is changed)")
+            elif own is not None and other is not None and own.total != other.total:
+                notes.append(f"(another buffer at the access point: {first} {own}, {name} {other})")
+        return notes
 
     def figure(
         self,

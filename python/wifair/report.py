@@ -89,7 +89,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 def figure_text(name: str, interval: Interval, *, bounded: bool = True) -> str:
     """Show a figure with its interval, in the unit at the end of its name; a difference is not `bounded`."""
     form = rate if name.endswith("_bps") else time if name.endswith("_s") else _general
-    return _with_interval(name if bounded else "difference_db", interval, form)
+    return with_interval(name if bounded else "difference_db", interval, form)
 
 
 def bars(results: Results, width: int = 80) -> str:
@@ -238,7 +238,7 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
     summary = results.summary
 
     def figure(name: str, form: Callable[[float], str]) -> str:
-        return _with_interval(name, summary[name], form) if name in summary else NOTHING
+        return with_interval(name, summary[name], form) if name in summary else NOTHING
 
     lines = [
         ("goodput", figure("goodput_bps", rate)),
@@ -275,7 +275,8 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
             f"full {percent(summary['ap_queue_full_fraction'].mean)} of the time, "
             f"dropped {amount(summary['ap_drops_data'].mean)} data and {amount(summary['ap_drops_ack'].mean)} ACKs"
         )
-        lines.append(("AP queue", queue))
+        queues = getattr(results.scenario, "ap_queues", None)
+        lines.append(("AP queue", queue if queues is None else f"{queue}, limit {queues}"))
     return lines
 
 
@@ -322,13 +323,13 @@ def _none(interval: Interval | None) -> bool:
     return interval is None or math.isnan(interval.mean)
 
 
-def _with_interval(name: str, interval: Interval, form: Callable[[float], str]) -> str:
+def with_interval(name: str, interval: Interval, form: Callable[[float], str]) -> str:
     """Format mean and half width in one unit, with the digits that the half width justifies.
 
     An interval that exceeds the possible range of the figure is given by its ends instead of the half width.
     """
     mean, half = interval
-    if math.isnan(half):
+    if math.isnan(mean) or math.isnan(half):
         return form(mean)
     units = {rate: _rate_unit(mean), percent: ("%", 0.01), time: ("ms", 1e-3) if mean < 1 else ("s", 1.0)}
     unit, size = units.get(form, ("", 1.0))

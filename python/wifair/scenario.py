@@ -7,9 +7,25 @@ import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from wifair import _core, _toml
 from wifair.errors import ScenarioError
+from wifair.words import suggestion
+
+
+class ApQueues(NamedTuple):
+    """The queues of an access category at an access point."""
+
+    number: int
+    """One for each station, or one for all."""
+    limit: str
+    """Capacity of each."""
+    total: tuple[int, str]
+    """Capacity of all together, with its unit."""
+
+    def __str__(self) -> str:
+        return f"{self.limit} for each of {self.number}" if self.number > 1 else f"{self.limit} for all"
 
 
 class Scenario:
@@ -205,6 +221,12 @@ class Scenario:
         return ", ".join([*parts, f"{core.duration_s:g} s"])
 
     @property
+    def ap_queues(self) -> ApQueues | None:
+        """Queues of an access category at the access point; None without access point, or with several."""
+        found = self._core.ap_queues
+        return ApQueues(*found) if found else None
+
+    @property
     def hash(self) -> str:
         """SHA-256 of `resolved` without its seeds, in hexadecimal: what a run depends on besides seed and version.
 
@@ -303,4 +325,14 @@ def read_source(path: str | os.PathLike[str], most: int) -> tuple[str, bytes, in
             return name, data, max(len(data), Path(path).stat().st_size)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = getattr(error, "strerror", None) or str(error)
-        raise ScenarioError(f"error: cannot read `{name}`: {why[0].lower()}{why[1:]}\n") from None
+        hint = _preset(name) if isinstance(error, FileNotFoundError) else ""
+        raise ScenarioError(f"error: cannot read `{name}`: {why[0].lower()}{why[1:]}{hint}\n") from None
+
+
+def _preset(name: str) -> str:
+    """Say how to write the scenario of the gallery that has almost this name."""
+    from wifair.gallery import examples  # noqa: PLC0415
+
+    known = [one.name for one in examples()]
+    word = suggestion(Path(name).name.removesuffix(".toml"), known).removesuffix("`?").rpartition("`")[2]
+    return f"; `wifair init {word}` writes {word}.toml" if word else ""

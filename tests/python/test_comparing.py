@@ -321,3 +321,44 @@ def test_a_list_of_sources_is_refused(text: str) -> None:
         TypeError, match=r"a list cannot be compared: give each source by itself, as in compare\(a, b\)"
     ):
         compare(cast("Scenario", [scenario, scenario]))
+
+
+TWO_WAYS = """
+duration = "1 s"
+warm_up = "200 ms"
+[wlan]
+standard = "802.11n"
+[ap]
+queue.discipline = "fq-codel"
+queue.limit = "100 packets"
+[[servers]]
+name = "server"
+[[stations]]
+name = "sta"
+count = 4
+[[flows]]
+name = "down"
+station = "sta"
+direction = "down"
+"""
+
+
+def test_another_total_buffer_and_no_change_are_said() -> None:
+    """A limit is that of each queue, and disciplines differ in the number of queues: 4 of 100, or one."""
+    scenario = Scenario.from_text(TWO_WAYS)
+    assert scenario.ap_queues == (4, "100 packets", (400, "packets"))
+
+    def notes(*changes: str) -> str:
+        other = scenario.with_(dict(change.split("=", 1) for change in changes))
+        return compare(scenario, other, names=["a", "b"], seeds=[1, 2]).text(width=200)
+
+    assert "(another buffer at the access point: a 100 packets for each of 4, b 100 packets for all)" in notes(
+        "ap.queue.discipline=airtime"
+    )
+    same = notes("ap.queue.discipline=airtime", "ap.queue.limit=400 packets")
+    assert "another buffer" not in same
+    assert "nothing is changed" not in same
+    assert "(b has the values of a: nothing is changed)" in notes("ap.queue.discipline=fq-codel")
+    shared = scenario.with_({"ap.queue_limit_is_total": True})
+    assert shared.ap_queues == (4, "25 packets", (100, "packets"))
+    assert "limit 25 packets for each of 4" in repr(run(shared, seeds=[1]))

@@ -82,7 +82,7 @@ def test_no_power_of_ten_where_digits_are_legible() -> None:
 def test_intervals_share_the_unit_of_the_mean(
     interval: tuple[float, float], form: Callable[[float], str], shown: str
 ) -> None:
-    assert report._with_interval("x_db", Interval(*interval), form) == shown
+    assert report.with_interval("x_db", Interval(*interval), form) == shown
 
 
 def test_python_values_as_toml() -> None:

@@ -9,7 +9,7 @@ use pyo3::PyTypeInfo;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use wifair_config::{Override, Problem, Problems, Source};
+use wifair_config::{Limit, Override, Problem, Problems, Source};
 use wifair_sim::capture::{CapturePoints, CaptureWriter, Format, FrameLog};
 use wifair_sim::estimate::{Extras, estimate};
 use wifair_sim::record::{Outcome, Series};
@@ -260,6 +260,18 @@ impl PyScenario {
     /// Hash of everything a run depends on, except its seed, the version and the Python classes.
     fn hash(&self) -> String {
         self.inner.hash()
+    }
+
+    /// Number of queues of a category at the access point, the capacity of each, and that of all, as amount and unit;
+    /// None without access point, or with several.
+    #[getter]
+    fn ap_queues(&self) -> Option<(usize, String, (u64, &'static str))> {
+        let queues = self.inner.ap_queues()?;
+        let total = match queues.total() {
+            Limit::Packets(packets) => (packets, "packets"),
+            Limit::Bytes(bytes) => (bytes.0, "B"),
+        };
+        Some((queues.count, queues.limit.to_string(), total))
     }
 
     /// The scenario with all defaults filled in.

@@ -12,7 +12,7 @@ use wifair_phy::rate::Adaptation;
 use wifair_phy::{
     Amendment, CaptureEffect, ModulationClass, OperatingChannel, Outage, OutageProcess, Reception, TxMode,
 };
-use wifair_queue::{Chosen, Limit, Queue, QueueSettings, Site};
+use wifair_queue::{Limit, Queue, QueueSettings, Site};
 use wifair_routing::ShortestPaths;
 use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -189,7 +189,7 @@ impl Queues<'_> {
     /// An empty queue of the owner `name`, which feeds a link or air interface of this `rate`.
     fn build(self, settings: &QueueSettings, rate: BitRate, name: &str) -> Queue {
         let (rate, seed) = (Some(rate), self.seed);
-        if let Chosen::Python(params) = &settings.discipline {
+        if let wifair_queue::Chosen::Python(params) = &settings.discipline {
             let site = Site { limit: settings.limit, mark_above: settings.mark_above, rate, seed, name };
             return Queue::custom(settings, custom_classes(self.options).queue(params, &site));
         }
@@ -268,12 +268,13 @@ impl<'a> AirBuilder<'a> {
             };
             Outages { from: process(&group.outage_up, "up"), to: process(&group.outage_down, "down") }
         });
-        let has_outages = file.stations.iter().any(|group| group.outage_up.is_some() || group.outage_down.is_some());
+        let mut present = file.stations.iter().filter(|group| group.count > 0);
+        let has_outages = present.clone().any(|group| group.outage_up.is_some() || group.outage_down.is_some());
         let stations: Vec<StationSettings> = nodes.iter().map(|node| self.station(*node)).collect();
         let is_lossy = |s: &StationSettings| s.data_error_to + s.data_error_from + s.control_error_to > 0.0;
         let errors_for_all = wlan.errors_at == ErrorsAt::EveryStation && stations.iter().any(is_lossy);
         let is_dsss = |group: &Stations| group.dsss_only || group.standard == Some(Amendment::B);
-        let access = wlan.access(file.stations.iter().any(is_dsss));
+        let access = wlan.access(present.any(is_dsss));
         let aps: Vec<u32> = (0..).zip(nodes).filter(|(_, node)| is_ap(node)).map(|(number, _)| number).collect();
         let stations = if wlan.standard.has_mcs() {
             let stations = stations.into_iter().enumerate();
@@ -361,6 +362,8 @@ impl<'a> AirBuilder<'a> {
         let OwnSettings { queue, edca, .. } = self.own(node);
         let mut own = self.scenario.group_of(node).map(Stations::own_mode).unwrap_or_default();
         let per_station = matches!(node, Node::Ap(_)) && self.scenario.has_queue_per_station();
+        let stations = on_channel.nodes.iter().filter(|node| matches!(node, Node::Station(_))).count();
+        let queue = &if per_station { self.scenario.ap_queue_each_of(stations) } else { queue.clone() };
         let standard = own.standard.unwrap_or(wlan.standard);
         if let Some(operating) = &on_channel.operating {
             let widest = operating[place].width().mhz();

@@ -25,6 +25,11 @@ impl Ranges {
         self.ranges.len()
     }
 
+    /// The ranges in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.ranges.iter().copied()
+    }
+
     /// The index of the first range that ends at `offset` or later.
     fn place(&self, offset: u64) -> usize {
         match self.ranges.back() {

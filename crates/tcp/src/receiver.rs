@@ -34,6 +34,8 @@ pub struct Receiver {
     next: u64,
     /// Ranges that arrived above `next`.
     ahead: Ranges,
+    /// The ranges that had arrived and waited when [`Receiver::restart_count`] was called.
+    early: Option<Box<[(u64, u64)]>>,
     /// Ranges to be reported, the latest first, as they were when they last grew; `(0, 0)` marks unused entries. Ranges
     /// below `next` are no longer reported, but keep their places.
     recent: [(u64, u64); MAX_SACK_BLOCKS],
@@ -84,6 +86,7 @@ impl Receiver {
             blank,
             next: 0,
             ahead: Ranges::default(),
+            early: None,
             recent: [(0, 0); MAX_SACK_BLOCKS],
             duplicate: None,
             unacked: 0,
@@ -455,6 +458,22 @@ impl Receiver {
     #[must_use]
     pub const fn delivered(&self) -> u64 {
         self.next
+    }
+
+    /// Begins to count as early what waits now, behind a gap or in a batch of receive offload.
+    pub fn restart_count(&mut self) {
+        let mut waiting = self.ahead.clone();
+        if let Some(batch) = self.batch.as_ref().filter(|batch| batch.segments > 0) {
+            waiting.insert(batch.first.seq.max(self.next), batch.end);
+        }
+        self.early = (!waiting.is_empty()).then(|| waiting.iter().collect());
+    }
+
+    /// How many of the bytes handed to the application had arrived before [`Receiver::restart_count`] was called.
+    #[must_use]
+    pub fn early(&self) -> u64 {
+        let ranges = self.early.iter().flatten();
+        ranges.map(|&(start, end)| self.next.clamp(start, end) - start).sum()
     }
 
     /// Number of segments without new data.

@@ -6,6 +6,7 @@ Results go to stdout, everything else to stderr.
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -83,7 +84,15 @@ class _Commands(click.Group):
             return guarded(run)  # help, too, can meet a full disk
 
     def invoke(self, ctx: click.Context) -> object:
-        return guarded(lambda: super(_Commands, self).invoke(ctx))
+        try:
+            return guarded(lambda: super(_Commands, self).invoke(ctx))
+        except click.UsageError as error:
+            change = re.fullmatch(r"Got unexpected extra arguments? \((\S+=.*)\)", error.message)
+            if change:
+                option = "--vary" if error.ctx is not None and error.ctx.info_name == "sweep" else "--set"
+                hint = f"`{change[1]}` is no file: to change a key, write {option} '{change[1]}'"
+                raise click.UsageError(hint, error.ctx) from None
+            raise
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -107,6 +107,8 @@ def _sources(
     found: list[Any] = []
     names: list[str] = []
     for file in files:
+        if "=" in file and not Path(file).exists():
+            raise click.UsageError(f"`{file}` is no file: to change a key, write --against '{file}'")
         if sources.is_scenario(file):
             found.append(Scenario.from_file(file, overrides=overrides_of(changes, duration)))
             names.append("stdin" if file == "-" else Path(file).stem)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair.figures.style import COLOURS, DIRECTIONS, Look, new_figure, save, settings
-from wifair.report import NOTHING, amount, percent, rate, ratio, time
-from wifair.statistics import mean_interval
+from wifair.report import NOTHING, amount, percent, rate, ratio, time, with_interval
+from wifair.statistics import Interval, mean_interval
 from wifair.tables import aligned
 from wifair.words import general
 
@@ -150,15 +150,15 @@ def _rows(measurement: Measurement) -> list[list[str]]:
                 case if first else "",
                 row["flow"],
                 row["direction"],
-                _with((row["goodput_bps"], row["goodput_ci95_bps"]), rate),
+                with_interval("goodput_bps", Interval(row["goodput_bps"], row["goodput_ci95_bps"]), rate),
                 percent(row["share"]) if competing else NOTHING,
-                _with(loss, percent) if competing else NOTHING,
+                with_interval("loss_fraction", loss, percent) if competing else NOTHING,
                 time(row["rtt_mean_s"]),
                 _size(row["outstanding_mean_bytes"]),
                 amount(row["retransmissions"]),
                 amount(row["timeouts"]),
-                _with(results.summary["jain_index"], ratio) if competing and first else "",
-                _with(measurement.ratio(case), ratio) if competing and first else "",
+                with_interval("jain_index", results.summary["jain_index"], ratio) if competing and first else "",
+                with_interval("least_share", measurement.ratio(case), ratio) if competing and first else "",
             ]
         )
     return rows
@@ -199,13 +199,6 @@ def _captured(measurement: Measurement) -> list[str]:
 def _mended(measurement: Measurement, row: dict[str, Any]) -> bool:
     results = measurement.cases.get(row["case"])
     return results is not None and row["repetition"] in results.seeds
-
-
-def _with(interval: Any, form: Any) -> str:
-    mean, half = interval
-    if math.isnan(mean):
-        return NOTHING
-    return form(mean) if math.isnan(half) else f"{form(mean)} \u00b1 {form(half)}"
 
 
 def _size(size: float) -> str:

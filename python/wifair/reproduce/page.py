@@ -355,7 +355,7 @@ def _residuals(of: Paper, rows: Iterable[Row]) -> str:
                 continue
             half = estimate.half_width / abs(value) if math.isfinite(estimate.half_width) else 0
             part = estimate.mean / value - 1
-            ends = f'x1="{x(part - half):.1f}" x2="{x(part + half):.1f}" y1="{y}" y2="{y}"'
+            ends = f'x1="{x(max(part - half, -1)):.1f}" x2="{x(part + half):.1f}" y1="{y}" y2="{y}"'
             parts.append(f'<line {ends} stroke="currentColor" stroke-width="1.2"/>')
             placed = mark.format(x=x(part), y=y, left=x(part) - 3.5, top=y - 3.5)
             parts.append(f'<{placed} stroke="currentColor" stroke-width="1.4"/>')

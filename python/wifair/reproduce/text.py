@@ -14,7 +14,7 @@ from wifair.reproduce.claims import MEANINGS, VERDICTS
 from wifair.reproduce.model import Experiment, Paper
 from wifair.reproduce.session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row, Table
-from wifair.statistics import Interval
+from wifair.statistics import limits
 from wifair.words import cell, counted
 
 RANGE = "seeds from .. to"
@@ -118,7 +118,7 @@ def compared(paper: Paper, rows: Sequence[Row]) -> list[list[str]]:
         mean = row.estimate.mean
         ns2 = ", ".join(number(value) for value in row.ns2[:3]) + ", ..." * (len(row.ns2) > 3)
         line = [row.name, paper.units.get(row.quantity, row.quantity), number(row.published), ns2]
-        line += [with_interval(row.estimate), _range(row)]
+        line += [with_interval(row), _range(row)]
         line += [_change(mean, row.published), _change(mean, row.ns2_mean), f"  {row.why}"]
         lines.append(line)
     return [list(compress(line, shown)) for line in lines]
@@ -156,12 +156,17 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
     )
 
 
-def with_interval(estimate: Interval) -> str:
-    """Format mean and half width, with the digits that the half width justifies."""
-    mean, half = estimate
+def with_interval(row: Row) -> str:
+    """Format mean and half width with the digits that the half width justifies, or the ends within what is possible."""
+    mean, half = row.estimate
     if not math.isfinite(mean) or not math.isfinite(half) or half == 0:
         return number(mean)
     decimals = min(max(1 - math.floor(math.log10(half)), 0), 4)
+    ends = mean - half, mean + half
+    possible = limits(row.quantity, row.estimate) if np.nanmin(row.values) >= 0 else ends
+    shown = [f"{end:.{decimals}f}" for end in possible]
+    if shown != [f"{end:.{decimals}f}" for end in ends]:
+        return f"{mean:.{decimals}f} ({' .. '.join(shown)})"
     return f"{mean:.{decimals}f} \u00b1 {half:.{decimals}f}"
 
 

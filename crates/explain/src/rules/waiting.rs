@@ -196,7 +196,8 @@ pub(crate) fn queue(v: &View<'_>) -> Vec<Fact> {
     let whose = if aps > 1 { "Each access point has" } else { "The access point has" };
     let name = ap.queue.discipline.name();
     let categories = if wlan.standard.has_mcs() { " of each access category" } else { "" };
-    let limit = &ap.queue.limit;
+    let limit =
+        &if scenario.has_queue_per_station() { scenario.ap_queue_each_of(stations).limit } else { ap.queue.limit };
     let mut fact = Fact::new("queue", String::new());
     let mut text = if scenario.has_queue_per_station() {
         fact = fact.figure("queues", stations as f64);

@@ -10,11 +10,11 @@ row! {
         /// Direction of the data seen from the stations: `up` or `down`; `peer` between two stations, `wired`
         /// elsewhere.
         pub direction: String,
-        /// New payload handed to the application, over the measured time [bit/s].
+        /// New payload that arrived in the measured time and was handed to the application, over that time [bit/s].
         pub goodput_bps: f64,
         /// All payload that arrived, duplicates included, over the measured time [bit/s].
         pub throughput_bps: f64,
-        /// New payload handed to the application [bytes].
+        /// New payload that arrived in the measured time and was handed to the application [bytes].
         pub received_bytes: u64,
         /// Data packets handed down by the sender, retransmissions included.
         pub data_packets_sent: u64,

@@ -8,8 +8,10 @@ use wifair_config::{Content, Entry, PlacedValue, Rank};
 /// an aCWmin of 31.
 pub(super) fn inherit(root: &mut PlacedValue) {
     let is_dsss = |group: &PlacedValue| {
-        group.get("standard").and_then(PlacedValue::text) == Some("802.11b")
-            || matches!(group.get("dsss_only").map(|node| &node.content), Some(Content::Bool(true)))
+        let content = |key: &str| group.get(key).map(|node| &node.content);
+        let is_old = group.get("standard").and_then(PlacedValue::text) == Some("802.11b");
+        (is_old || matches!(content("dsss_only"), Some(Content::Bool(true))))
+            && !matches!(content("count"), Some(Content::Integer(0)))
     };
     let standard = root.get("wlan").and_then(|wlan| wlan.get("standard")).and_then(PlacedValue::text);
     let is_mixed = standard.is_some_and(|standard| standard != "802.11b")

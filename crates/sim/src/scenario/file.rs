@@ -111,6 +111,10 @@ table! {
         /// Whether each category has a queue per station, served in turn (802.11n and later). Then each of these queues
         /// has the capacity `queue.limit`. If absent: yes, except with the disciplines "fifo" and "airtime".
         pub queue_per_station: Option<bool> = None;
+        /// Whether `queue.limit` is the capacity of the queues of all stations together, for each category (802.11n and
+        /// later): then each station's queue has an equal part, as large as the queue that "fifo" and "airtime" have
+        /// for all. mac80211 bounds its queues so.
+        pub queue_limit_is_total: bool = false;
     }
     check(ap, at) {
         if let (Some(cw_min), Some(cw_max)) = (ap.cw_min, ap.cw_max) {

@@ -5,6 +5,7 @@
 //! [`ScenarioFile`] and the tables in it; those of a congestion control, a queue discipline or the MAC are declared in
 //! the module that uses them.
 
+mod ap_queues;
 mod beside_dsss;
 mod catalogue;
 mod channels;
@@ -30,7 +31,6 @@ use wifair_config::{
     Content, Description, Document, Override, PlacedValue, Plain, Problems, Rank, Reader, Shape, Source, Table,
 };
 use wifair_engine::stream;
-use wifair_queue::Chosen;
 use wifair_tcp::cc;
 use wifair_units::{Duration, Time};
 
@@ -136,13 +136,6 @@ impl Scenario {
     pub fn ap(&self) -> &Ap {
         static USUAL: LazyLock<Ap> = LazyLock::new(Ap::default);
         self.file.ap.as_ref().unwrap_or(&USUAL)
-    }
-
-    /// Whether the access points have a queue for each station.
-    pub fn has_queue_per_station(&self) -> bool {
-        let one_for_all = matches!(self.ap().queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_));
-        let has_categories = self.file.wlan.as_ref().is_some_and(|wlan| wlan.standard.has_mcs());
-        has_categories && self.ap().queue_per_station.unwrap_or(!one_for_all)
     }
 
     /// The group that a flow belongs to.

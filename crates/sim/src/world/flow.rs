@@ -607,6 +607,7 @@ pub(super) fn refresh(connection: &mut Connection) {
             counters.retransmissions = sender.counts().retransmissions;
             counters.timeouts = sender.counts().timeouts;
             counters.received = receiver.delivered();
+            counters.early = receiver.early();
         }
         Ends::Udp { .. } | Ends::Ping { .. } | Ends::Real => counters.received = counters.payload_arrived,
     }

@@ -52,6 +52,8 @@ counters! {
         pub payload_arrived: u64,
         /// New payload handed to the application, in order, in bytes.
         pub received: u64,
+        /// The part of `received` that arrived before the end of the warm-up, in bytes.
+        pub early: u64,
         /// TCP retransmissions.
         pub retransmissions: u64,
         /// Expiries of the retransmission timer.

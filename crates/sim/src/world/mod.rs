@@ -635,6 +635,9 @@ impl World {
             self.flows[flow].jitter = Jitter::default();
         }
         for connection in &mut self.connections {
+            if let Ends::Tcp { receiver, .. } = &mut connection.ends {
+                receiver.restart_count();
+            }
             connection.cwnd.restart(now);
         }
         self.stations_at_warm_up = self.station_counts();

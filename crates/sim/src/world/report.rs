@@ -192,6 +192,7 @@ impl World {
         let increase = |all: &Histogram, idle: f64| (all.mean() - idle).max(0.0);
         let latency_increase =
             if is_udp { increase(one_way, flow.one_way.idle_s()) } else { increase(rtt, flow.rtt.idle_s()) };
+        let received = counters.received - counters.early;
         let [data_ap, data_station, data_link, data_retry, data_scheme, data_no_route, data_lifetime, data_late] =
             counters.data_lost;
         let [ack_ap, ack_station, ack_link, ack_retry, ack_scheme, ack_no_route, ack_lifetime, ack_late] =
@@ -205,9 +206,9 @@ impl World {
                 Direction::Wired => "wired",
             }
             .to_owned(),
-            goodput_bps: counters.received as f64 * 8.0 / span,
+            goodput_bps: received as f64 * 8.0 / span,
             throughput_bps: counters.payload_arrived as f64 * 8.0 / span,
-            received_bytes: counters.received,
+            received_bytes: received,
             data_packets_sent: counters.data_sent,
             data_air_hops: self.data_air_hops(flow, counters),
             retransmissions: counters.retransmissions,

@@ -268,6 +268,11 @@ fn compare(sides: [Side; 2]) -> Result<(), String> {
     Err(format!("{what}; {line:?}; {frame:?}"))
 }
 
+/// Random scenarios.
+pub(crate) fn scenarios() -> impl Strategy<Value = String> {
+    layouts().prop_map(|layout| layout.toml())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 

@@ -1,5 +1,6 @@
 //! Tests of whole simulations, as a single program: separate programs would each be linked with the whole engine.
 
+mod absent_groups;
 mod aggregates;
 mod air_records;
 mod captures;

@@ -8,7 +8,9 @@ use wifair_mac::{Access, Eifs, StationSettings};
 use wifair_packet::{FlowLabel, Kind, Packet};
 use wifair_phy::Timing;
 use wifair_queue::Queue;
+use wifair_sim::RunOptions;
 use wifair_sim::record::Outcome;
+use wifair_sim::scenario::Scenario;
 use wifair_sim::world::{
     ChannelPlan, Direction, FlowPlan, Hop, Labels, RealPacket, StationsPlan, TransportPlan, WatchPlan, WiredLinkPlan,
     WorkloadPlan, World, WorldPlan,
@@ -485,4 +487,21 @@ fn links_that_take_no_time_keep_the_order_of_their_packets() {
         together: true,
     };
     assert_eq!(run_in_steps(&setup, Time::NEVER, false), run_in_steps(&setup, Time::NEVER, true));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    /// What is handed to the application in the measured time arrived in that time: goodput, which counts each byte
+    /// once, does not exceed throughput, which counts all. Bytes behind a gap at the end of the warm-up were once
+    /// counted as goodput.
+    #[test]
+    fn goodput_does_not_exceed_throughput(text in super::fast_paths::scenarios(), warm_up in 100_u32..2900) {
+        let text = text.replace("warm_up = '500 ms'", &format!("warm_up = '{warm_up} ms'"));
+        let scenario = Scenario::parse(&text, "random.toml", &[]).map_err(|e| TestCaseError::fail(e.to_string()))?;
+        let outcome = wifair_sim::run(&scenario, 1, &RunOptions::default());
+        for flow in &outcome.flows {
+            prop_assert!(flow.goodput_bps <= flow.throughput_bps, "{}: {}", flow.name, text);
+        }
+    }
 }

@@ -241,3 +241,20 @@ fn the_segment_that_fills_a_gap_is_no_duplicate() {
     let ack = receiver.poll(Time::ZERO).expect("it is acknowledged at once");
     assert_eq!((ack.ack, ack.sack[0], ack.sack[1]), (1500, (500, 1000), (0, 0)));
 }
+
+/// Segments 1, 3 and 4 wait for segment 0 when counting begins. What was in order before does not count as early, nor
+/// what arrives later; what still waits counts when its gap closes.
+#[test]
+fn bytes_that_waited_behind_a_gap_are_early() {
+    let mut receiver = receiver("sack = true");
+    for n in [1, 3, 4] {
+        receiver.on_packet(Time::ZERO, &segment(500 * n));
+    }
+    receiver.restart_count();
+    assert_eq!((receiver.delivered(), receiver.early()), (0, 0));
+    receiver.on_packet(Time::ZERO, &segment(2500));
+    receiver.on_packet(Time::ZERO, &segment(0));
+    assert_eq!((receiver.delivered(), receiver.early()), (1000, 500));
+    receiver.on_packet(Time::ZERO, &segment(1000));
+    assert_eq!((receiver.delivered(), receiver.early()), (3000, 1500));
+}

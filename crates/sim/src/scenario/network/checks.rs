@@ -226,6 +226,7 @@ impl Builder<'_> {
                 ("cw_max", true, ap.cw_max.is_some()),
                 ("edca", false, ap.edca.is_some()),
                 ("queue_per_station", false, ap.queue_per_station.is_some()),
+                ("queue_limit_is_total", false, ap.queue_limit_is_total),
             ] {
                 refuse(&format!("ap.{key}"), wlan.standard, is_set && is_old == has_mcs);
             }
