@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from wifair import _core
 from wifair.columns import Columns, plain_text
-from wifair.errors import ResultsError
+from wifair.errors import ResultsError, ScenarioError
 from wifair.output import PROVENANCE
 from wifair.report import text
+from wifair.scenario import ApQueues, Scenario
 from wifair.statistics import mean_interval
 from wifair.summary import Summary
 
@@ -66,6 +67,7 @@ class SavedResults:
                 summary=scenario.get("summary") or f"{_standard(resolved)}{float(scenario['duration_s']):g} s",
                 text=(folder / "scenario.toml").read_text(encoding="utf-8"),
                 resolved=resolved,
+                ap_queues=_ap_queues(resolved),
             )
             texts: dict[str, list[str]] = provenance.get("texts", {})  # missing in results of version 0.1
             tables = {
@@ -128,6 +130,14 @@ def _provenance(folder: Path) -> dict[str, Any]:
 def _standard(resolved: str) -> str:
     wlan = tomllib.loads(resolved).get("wlan")
     return f"{wlan['standard']}, " if wlan else ""
+
+
+def _ap_queues(resolved: str) -> ApQueues | None:
+    """Queues at the access point; None for what is no scenario of this version."""
+    try:
+        return Scenario.from_text(resolved).ap_queues
+    except ScenarioError:
+        return None
 
 
 def _warm_up_s(resolved: str) -> float:
