@@ -462,14 +462,12 @@ class _Flow:
 
     def _tcp(self) -> list[KnownValue]:
         side, back = self.side, self.back
-        most = max(side["max_segm_size"], 1)
-        mss = side["mss_requested"] or most
-        offered = "12" if str(side["req_1323_ws_ts"]).endswith("/Y") else "0"
-        payload = (
-            min(most, back["mss_requested"] - int(offered)) if back["mss_requested"] > int(offered) else min(most, mss)
-        )
+        most, offered = max(side["max_segm_size"], 1), int(back["mss_requested"])
         stamps, sack = (str(side["req_1323_ws_ts"]).endswith("/Y"), side["req_sack"] == "Y")
-        found = [KnownValue("tcp.stack", quoted("modern" if stamps and sack else "rfc"), "computed", "its TCP options")]
+        # With segmentation offload, a capture at the sender shows several segments as one.
+        payload = most if most <= offered or not offered else offered - 12 * stamps
+        stack = "linux" if stamps and sack else "rfc"
+        found = [KnownValue("tcp.stack", quoted(stack), "assumed", "its options are those of such a system")]
         found.append(KnownValue("tcp.mss", quoted(f"{payload} B"), "seen", "largest segment"))
         window = int(back["max_win_adv"])
         if window:

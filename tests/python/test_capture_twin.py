@@ -81,7 +81,7 @@ def network(rng: random.Random) -> dict[str, object]:
                 "station": f"s{number}",
                 "direction": rng.choice(["up", "down"]),
                 "start": f"{rng.randint(0, 900)} ms",
-                "tcp": {"stack": "modern", "cc": rng.choice(["cubic", "cubic", "newreno"])},
+                "tcp": {"stack": "linux", "cc": rng.choice(["cubic", "cubic", "newreno"])},
             }
         )
     return {
