@@ -14,6 +14,9 @@
 //! Linux adds 256 us at a time (its default weight), the paper 300 us. The flows of a station share by deficit round
 //! robin with a quantum of 300 B, each with CoDel: target 20 ms and interval 100 ms, as in mac80211.
 //!
+//! A full buffer drops the first packet of the flow that holds the most bytes. CoDel drops nothing while its flow holds
+//! nothing else.
+//!
 //! Departures: each flow has a line of its own, not a hashed one; the air time queued in hardware is not limited (AQL),
 //! because the MAC here takes one frame at a time; CoDel's parameters do not depend on a station's rate.
 
@@ -31,6 +34,9 @@ table! {
         pub quantum: Duration = Duration::from_micros(256), "at least 1 us" => |q| *q >= Duration::from_micros(1);
         /// Bytes granted to a flow of a station at each visit.
         pub flow_quantum: Bytes = Bytes(300), "at least 256 B and at most 1 MB" => |q| (256..=1_000_000).contains(&q.0);
+        /// Memory for waiting packets, as Linux counts it (2304 B for a full one): 16 MiB from 802.11ac on, else 4 MiB,
+        /// in Linux; if absent, no limit besides `limit`.
+        pub memory: Option<Bytes> = None, "at least 10 kB" => |memory| memory.is_none_or(|m| m.0 >= 10_000);
         /// Whether frames from a station count too.
         pub count_received: bool = true;
         /// Acceptable time in the queue.
@@ -71,7 +77,8 @@ impl Airtime {
         let Params { target, interval, ecn, .. } = *params;
         let codel = codel::Params { target, interval, ecn, full_packet: Bytes(0), ..codel::Params::default() };
         Self {
-            fq: Fq::new(site.limit, params.flow_quantum.0 as i64, &codel, FqPlace::WifiStack),
+            fq: Fq::new(site.limit, params.flow_quantum.0 as i64, &codel, FqPlace::WifiStack)
+                .with_memory(params.memory),
             quantum: params.quantum.as_nanos() as i64,
             count_received: params.count_received,
             stations: vec![],
@@ -226,6 +233,22 @@ mod tests {
             let ahead: f64 = served[2] - served[1];
             assert!((ahead - expected).abs() <= 3.0, "station 2 is {ahead} ms ahead");
         }
+    }
+
+    /// Room for 5 packets of 1500 B in memory (2304 B each), of which one station holds four and another one when the
+    /// sixth comes, to the second: the first of the station that holds most is dropped, and no other.
+    #[test]
+    fn memory_is_kept_by_dropping_from_the_fattest_flow() {
+        let memory = Some(Bytes(5 * 2304));
+        let params = Params { memory, ..Params::default() };
+        let mut bench = QueueBench::new(Airtime::new(&params, &QueueBench::<Airtime>::SITE));
+        for (to, seq) in [(1, 0), (1, 1), (1, 2), (1, 3), (2, 0)] {
+            bench.put_to(Packet { flow: to, seq, size: 1500, ..Packet::default() }, to);
+        }
+        assert!(bench.queue.is_full() && bench.lost.is_empty());
+        bench.put_to(Packet { flow: 2, seq: 1, size: 1500, ..Packet::default() }, 2);
+        assert_eq!(bench.lost.iter().map(|packet| (packet.flow, packet.seq)).collect::<Vec<_>>(), [(1, 0)]);
+        assert_eq!(bench.queue.len(), 5);
     }
 
     /// As in FQ-CoDel, a station gains nothing by running empty: a new station whose queue is empty goes behind the old

@@ -18,10 +18,11 @@
 use std::collections::VecDeque;
 
 use wifair_packet::{PacketId, Packets, entry};
-use wifair_units::Time;
+use wifair_units::{Bytes, Time};
 
 use super::codel::{self, CodelState, Leaving};
 use super::lines::Lines;
+use super::linux::memory;
 use super::room::Room;
 use super::{Cause, Dropped, Limit};
 
@@ -117,6 +118,9 @@ pub struct Fq {
     place: FqPlace,
     /// Counted with each packet, in bytes.
     header: u64,
+    /// Memory that waiting packets may take and that they take, as Linux counts it.
+    most_memory: u64,
+    memory: u64,
 }
 
 impl Fq {
@@ -130,7 +134,15 @@ impl Fq {
             codel: codel.clone(),
             place,
             header: codel.arithmetic.header(),
+            most_memory: u64::MAX,
+            memory: 0,
         }
+    }
+
+    /// The queue with a limit of its memory.
+    pub fn with_memory(mut self, most: Option<Bytes>) -> Self {
+        self.most_memory = most.map_or(u64::MAX, |bytes| bytes.0);
+        self
     }
 
     /// Adds a packet.
@@ -149,6 +161,7 @@ impl Fq {
             return;
         }
         self.room.enter(packet);
+        self.memory += memory(packet.size);
         self.lines.push(line, id, packet.size, now.as_nanos());
         let state = entry(&mut self.states, line);
         state.control.get_or_insert_with(|| CodelState::new(self.codel.arithmetic));
@@ -157,7 +170,7 @@ impl Fq {
             state.credits = self.quantum;
             group.push(line);
         }
-        while self.room.overflows() {
+        while self.room.overflows() || self.memory > self.most_memory {
             self.relieve(dropped);
         }
     }
@@ -179,6 +192,7 @@ impl Fq {
         while count < most && (count == 0 || bytes < half) {
             let Some(first) = self.lines.pop_first(fattest) else { break };
             self.room.leave(u64::from(first.size));
+            self.memory -= memory(first.size);
             dropped.push((first.id, Cause::Overflow));
             count += 1;
             bytes += u64::from(first.size) + self.header;
@@ -205,10 +219,12 @@ impl Fq {
                 continue;
             }
             let (lines, room, header, place) = (&mut self.lines, &mut self.room, self.header, self.place);
+            let held = &mut self.memory;
             let control = state.control.as_mut().expect("a listed line has had a packet");
             let sent = control.dequeue(now, &self.codel, packets, dropped, |_| {
                 let first = lines.pop_first(line)?;
                 room.leave(u64::from(first.size));
+                *held -= memory(first.size);
                 let (bytes, count) = match place {
                     FqPlace::Qdisc if header > 0 => (room.bytes(), room.len() as u64),
                     _ => (lines.bytes(line), u64::from(lines.packets(line))),
@@ -229,8 +245,8 @@ impl Fq {
     }
 
     /// Whether a full-size packet would not fit.
-    pub const fn is_full(&self) -> bool {
-        self.room.is_full()
+    pub fn is_full(&self) -> bool {
+        self.room.is_full() || self.memory.saturating_add(memory(1500)) > self.most_memory
     }
 
     /// Packets marked.

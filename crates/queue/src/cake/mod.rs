@@ -534,7 +534,7 @@ impl Discipline for Cake {
             since: now,
             bytes: length(packet),
             adjusted: adjusted.max(self.params.min_packet.0),
-            memory: memory(packet),
+            memory: memory(packet.size),
         };
         self.room.enter(packet);
         self.memory += waiting.memory;
