@@ -153,7 +153,7 @@ impl<'a> View<'a> {
         let wants_more: Vec<bool> = (0..view.flows.names.len())
             .map(|flow| view.counts[flow] && !view.sated[flow] && view.group(flow).is_none_or(always))
             .collect();
-        // Late flows are compared with each other only: of those that were there before, the means are over a longer time.
+        // Late flows are compared with each other only: the means of others are over a longer time.
         let all_late = (0..wants_more.len()).all(|flow| !wants_more[flow] || view.is_late(flow));
         view.persistent =
             (0..wants_more.len()).map(|flow| wants_more[flow] && (all_late || !view.is_late(flow))).collect();

@@ -97,7 +97,7 @@ fn slow_station() {
     let run = explained("slow-station", &[]);
     assert!(cell(&run).jain_index > 0.99);
     let fact = run.say("slow_stations");
-    // By hand, with 1534 bytes and a preamble of 192 us: 12.46 ms at 1 Mb/s, 1.31 ms at 11 Mb/s. It was said to be seven times.
+    // By hand, with 1534 bytes and a preamble of 192 us: 12.46 ms at 1 Mb/s, 1.31 ms at 11 Mb/s.
     assert!((9.0..10.0).contains(&fact.get("air_per_frame_ratio").unwrap()) && fact.get("air_share").unwrap() > 0.5);
     let faster = explained("slow-station", &["stations.slow.data_rate=5.5 Mb/s"]);
     assert!(run.flows().iter().zip(faster.flows()).all(|(slow, fast)| fast.goodput_bps > slow.goodput_bps));
