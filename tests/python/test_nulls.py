@@ -6,21 +6,21 @@ from dataclasses import replace
 
 import pytest
 import wifair
-from wifair.reproduce import Effort, reproduce, session
+from wifair.reproduce import Case, Effort, reproduce, session
 from wifair.reproduce.nulls import NULLS, nulled
 from wifair.reproduce.tallies import Tally, sentence
 
 BY_ID = {null.id: null for null in NULLS}
 
 
-def case(key: str, experiment: str, **labels: object) -> session.Case:
+def case(key: str, experiment: str, **labels: object) -> Case:
     """The first quick case with these labels, made short."""
     cases = session.load(key).experiment(experiment).cases(Effort.QUICK)
     found = next(one for one in cases if all(one.labels[name] == value for name, value in labels.items()))
     return replace(found, scenario=found.scenario.with_({"duration": "60 s"}))
 
 
-def run(one: session.Case) -> wifair.Results:
+def run(one: Case) -> wifair.Results:
     return wifair.run(one.scenario, seeds=[1, 2])
 
 

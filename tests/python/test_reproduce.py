@@ -28,7 +28,7 @@ from wifair.reproduce.claims import VERDICTS, Recorded
 from wifair.reproduce.expressions import MissingRowsError, evaluate, may_select
 from wifair.reproduce.plain import claim_to_dict
 from wifair.reproduce.runner import Runner
-from wifair.reproduce.table import Row, Table
+from wifair.reproduce.table import Row, Table, read_records
 from wifair.reproduce.text import fitted
 from wifair.sweeps import Store
 
@@ -249,6 +249,30 @@ def test_deviations_are_relative_to_the_reference() -> None:
     assert ns2.median == pytest.approx(1 / 7)
     assert ns2.greatest == pytest.approx(-1 / 7)
     assert ns2.at == "n 2"
+
+
+GROWING = {("jung2016", "fig4a", "cwnd", tcp) for tcp in ("reno", "westwood")}
+"""Windows that grow as long as a run lasts, because the receiver's window stops the sender first."""
+
+
+@pytest.mark.parametrize("key", ["jung2016", "lee2007"])
+def test_quick_runs_are_short_and_not_biased(key: str) -> None:
+    """The mean of each point that figures and tables show is that of the recorded full run.
+
+    Allowed are one and a half times the 95 % interval of the difference, about three standard errors, and 5 %.
+    """
+    by_point: dict[tuple[str, str, str], dict[str, tuple[float, float]]] = {}
+    for row in read_records(session.load(key).folder / "means.csv"):
+        at = (row["experiment"], row["quantity"], row["at"])
+        by_point.setdefault(at, {})[row["effort"]] = (float(row["mean"]), float(row["half_width"]))
+    both = {at: some for at, some in by_point.items() if len(some) == 2}
+    assert len(both) > 150
+    for (experiment, quantity, named), some in both.items():
+        if any((key, experiment, quantity, tcp) in GROWING for tcp in named.split(", ")):
+            continue
+        (quick, quick_half), (full, full_half) = some["quick"], some["full"]
+        allowed = 1.5 * np.hypot(quick_half, full_half) + 0.05 * abs(full)
+        assert abs(quick - full) <= allowed, (experiment, quantity, named)
 
 
 QUICKLY = [

@@ -1,9 +1,10 @@
 """Records what a run said in the folder of each paper: ``python tests/validation/recording.py``.
 
 Verdicts go to `verdicts.csv`, with which a test compares later runs, claims with generic nulls to `nulls.csv`, claims
-under each reading to `readings.csv`, deviations from published values and from ns-2 to `deviations.csv`. ``--full``
-records a full run, ``--nulls`` the nulls, too; names select papers. ``--from FILE`` records a `reproduction.json`, and
-runs nothing. The README of a paper gets tables of all; ``--readmes`` only rewrites the READMEs.
+under each reading to `readings.csv`, means to `means.csv`, deviations from published values and from ns-2 to
+`deviations.csv`. ``--full`` records a full run, ``--nulls`` the nulls, too; names select papers. ``--from FILE``
+records a `reproduction.json`, and runs nothing. The README of a paper gets tables of all; ``--readmes`` only rewrites the
+READMEs.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def record(document: Document) -> None:
             _record_verdicts(paper, item, effort)
             _record_deviations(paper, item, effort)
             _record_readings(paper, item, effort)
+            _record_means(paper, item, effort)
         if item["nulls"]:
             lines = [
                 (claim.id, null, one["held"], one["still"], "yes" if one["touched"] else "no")
@@ -116,6 +118,26 @@ def deviations(paper: Paper) -> list[Deviations]:
         Deviations(**{name: numbers.get(name, str)(value) for name, value in row.items()})
         for row in read_records(paper.folder / "deviations.csv")
     ]
+
+
+MEANS = ("experiment", "quantity", "at", "effort", "mean", "half_width")
+
+
+def _record_means(paper: Paper, item: Document, effort: str) -> None:
+    """Record what figures and tables show, so that a test can hold quick runs to full ones."""
+    path = paper.folder / "means.csv"
+    lines = [tuple(row[name] for name in MEANS) for row in read_records(path) if row["effort"] != effort]
+    for one in item["experiments"]:
+        shown = paper.experiment(one["id"]).shown
+        pairs = [(_row(entry), entry) for entry in one["rows"] if not shown or entry["quantity"] in shown]
+        taken = {id(row) for row in first_readings(paper, one["id"], [row for row, _ in pairs])}
+        lines += [
+            (one["id"], row.quantity, row.name, effort, f"{entry['value']:.6g}", f"{entry['ci95']:.3g}")
+            for row, entry in pairs
+            if id(row) in taken and entry["value"] is not None and entry["ci95"] is not None
+        ]
+    head = "# Means over the seeds with the half width of their 95 % intervals; written by recording.py.\n"
+    _write(path, head, MEANS, lines)
 
 
 def _row(entry: Document) -> Row:
