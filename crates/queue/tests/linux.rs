@@ -254,3 +254,49 @@ fn other_arithmetic_gives_other_fates() {
     let (differ, ..) = differences(&ours, &case.fates);
     assert!(differ > ours.len() / 50, "{differ}");
 }
+
+/// DualPI2 before a device that asks empty queues, too, so that its credit starts anew: the independent model that comes
+/// with the recordings (RFC 9332 in Linux's integers), packet by packet.
+#[test]
+fn dualpi2_before_a_device() {
+    let sample = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/linux-queues"));
+    let folder = std::env::var_os("WIFAIR_LINUX_QUEUES").map_or(sample, PathBuf::from).join("dualpi2-model");
+    let table = read(&folder.join("cases.csv"));
+    let mut seen = vec![];
+    for row in rows(&table) {
+        let path = folder.join(format!("{}.csv.gz", row["case"]));
+        if !path.exists() || seen.contains(&row["case"]) {
+            continue;
+        }
+        seen.push(row["case"]);
+        let get = |packet: &BTreeMap<&str, &str>, column: &str| number(packet[column]);
+        let text = read(&path);
+        let packets = rows(&text);
+        let arrivals: Vec<RecordedArrival> = packets
+            .iter()
+            .map(|packet| RecordedArrival {
+                at: Time::from_nanos(get(packet, "arrive_ns").expect("a time")),
+                flow: get(packet, "flow").expect("a flow") as u32,
+                bytes: get(packet, "bytes").expect("a length") as u16,
+                tos: get(packet, "ect").expect("a code point") as u8,
+                ack: None,
+            })
+            .collect();
+        let fates: Vec<PacketFate> = packets
+            .iter()
+            .map(|packet| PacketFate {
+                depart: get(packet, "depart_ns").map(Time::from_nanos),
+                marked: packet["marked"] == "1",
+            })
+            .collect();
+        let options = if row["options"] == "default" { "" } else { row["options"] };
+        let settings = tc::settings(&format!("dualpi2 {}", options.replace('=', " "))).expect("words of tc");
+        let rate = number(row["link"]).map(BitRate::from_bps);
+        let Queue::DualPi2(dualpi2) = Queue::new(&settings, rate, 1, "replay") else { panic!("DualPI2") };
+        let mut queue = Queue::DualPi2(Box::new(dualpi2.recorded(12345, vec![])));
+        let ours = replay(&mut queue, &[], &arrivals, ReplayLink { rate, asks_empty: true });
+        let (differ, first, moved, nanos) = differences(&ours, &fates);
+        assert_eq!((differ, moved, nanos), (0, 0, 0), "{}, from {first:?} on", row["case"]);
+    }
+    assert!(!seen.is_empty(), "{} has no cases", folder.display());
+}
