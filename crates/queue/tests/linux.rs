@@ -255,8 +255,8 @@ fn other_arithmetic_gives_other_fates() {
     assert!(differ > ours.len() / 50, "{differ}");
 }
 
-/// DualPI2 before a device that asks empty queues, too, so that its credit starts anew: the independent model that comes
-/// with the recordings (RFC 9332 in Linux's integers), packet by packet.
+/// DualPI2 before a device that asks empty queues, too, so that its credit starts anew: the independent model that
+/// comes with the recordings (RFC 9332 in Linux's integers), packet by packet.
 #[test]
 fn dualpi2_before_a_device() {
     let sample = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/linux-queues"));
