@@ -3,8 +3,8 @@
 Verdicts go to `verdicts.csv`, with which a test compares later runs, claims with generic nulls to `nulls.csv`, claims
 under each reading to `readings.csv`, means to `means.csv`, deviations from published values and from ns-2 to
 `deviations.csv`. ``--full`` records a full run, ``--nulls`` the nulls, too; names select papers. ``--from FILE``
-records a `reproduction.json`, and runs nothing. The README of a paper gets tables of all; ``--readmes`` only rewrites the
-READMEs.
+records a `reproduction.json`, and runs nothing. The README of a paper gets tables of all; ``--readmes`` only rewrites
+the READMEs.
 """
 
 from __future__ import annotations
