@@ -21,6 +21,42 @@ pub enum ExchangeStep {
     BlockAck,
     /// Management frame, from the initiator.
     Action,
+    /// CF-End, from the initiator, which releases the rest of its TXOP. It is an exchange of its own.
+    CfEnd,
+}
+
+/// An end of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExchangeEnd {
+    /// The holder of the channel.
+    Initiator,
+    /// The station to which its data are addressed.
+    Responder,
+}
+
+impl ExchangeStep {
+    /// Which end of the exchange sends it. If the other end sent the frame before, that frame has solicited it.
+    #[must_use]
+    pub const fn sender(self) -> ExchangeEnd {
+        match self {
+            Self::Cts | Self::Ack | Self::BlockAck => ExchangeEnd::Responder,
+            Self::Rts | Self::CtsToSelf | Self::Data | Self::BlockAckReq | Self::Action | Self::CfEnd => {
+                ExchangeEnd::Initiator
+            }
+        }
+    }
+
+    /// Whether the responder sends it.
+    #[must_use]
+    pub const fn is_answer(self) -> bool {
+        matches!(self.sender(), ExchangeEnd::Responder)
+    }
+
+    /// Whether the exchange is for its sake, so that RTS and CTS or a CTS-to-self may protect it.
+    #[must_use]
+    pub const fn is_protected(self) -> bool {
+        matches!(self, Self::Data | Self::BlockAckReq | Self::Action)
+    }
 }
 
 /// Purpose of an exchange.
@@ -78,5 +114,29 @@ pub const fn sequence(purpose: Purpose, protection: Protection) -> &'static [Exc
         (Purpose::Agreement, Protection::None) => &[Action, Ack],
         (Purpose::Agreement, Protection::RtsCts) => &[Rts, Cts, Action, Ack],
         (Purpose::Agreement, Protection::CtsToSelf) => &[CtsToSelf, Action, Ack],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IEEE Std 802.11-2016, annex G: an exchange is what protects a frame, that frame, and its response. The ends take
+    /// turns, but for a CTS-to-self, which nobody answers; a response ends every exchange but a broadcast.
+    #[test]
+    fn the_ends_of_an_exchange_take_turns() {
+        use ExchangeEnd::{Initiator, Responder};
+        for purpose in [Purpose::Single, Purpose::Aggregate, Purpose::BlockAckRequest, Purpose::Agreement] {
+            for protection in [Protection::None, Protection::RtsCts, Protection::CtsToSelf] {
+                let steps = sequence(purpose, protection);
+                let own: Vec<_> = steps.iter().copied().filter(|step| *step != ExchangeStep::CtsToSelf).collect();
+                let ends: Vec<_> = own.iter().map(|step| step.sender()).collect();
+                assert_eq!(ends, [Initiator, Responder].repeat(own.len() / 2), "{purpose:?} {protection:?}");
+                assert_eq!(steps.iter().filter(|step| step.is_protected()).count(), 1);
+                assert!(steps[steps.len() - 2].is_protected(), "its response ends the exchange");
+            }
+        }
+        let broadcast = sequence(Purpose::Broadcast, Protection::CtsToSelf);
+        assert!(broadcast.iter().all(|step| step.sender() == Initiator));
     }
 }

@@ -666,7 +666,8 @@ pub(crate) fn control_air(access: &Access, step: ExchangeStep) -> Duration {
         | ExchangeStep::Ack
         | ExchangeStep::BlockAckReq
         | ExchangeStep::BlockAck
-        | ExchangeStep::Action => {
+        | ExchangeStep::Action
+        | ExchangeStep::CfEnd => {
             unreachable!("{step:?} does not precede data")
         }
     }

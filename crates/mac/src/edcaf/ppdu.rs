@@ -96,6 +96,18 @@ impl Ppdu {
         self.before_data().first() == Some(&step)
     }
 
+    /// The frame with which the exchange begins.
+    pub fn first_step(&self) -> ExchangeStep {
+        sequence(self.purpose, self.protection)[0]
+    }
+
+    /// The frame that follows `step` in the exchange, if one does: its response, if the other end sends it.
+    pub fn step_after(&self, step: ExchangeStep) -> Option<ExchangeStep> {
+        let mut steps = sequence(self.purpose, self.protection).iter().copied();
+        steps.by_ref().find(|other| *other == step);
+        steps.next()
+    }
+
     /// The frames before the data.
     #[inline]
     pub fn before_data(&self) -> &'static [ExchangeStep] {

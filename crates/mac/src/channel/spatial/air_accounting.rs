@@ -2,9 +2,10 @@
 
 use wifair_units::{Duration, Time};
 
+use super::Transmission;
 use super::bitset::bit_in;
-use super::{SpatialFrameKind, Transmission};
 use crate::AirTime;
+use crate::exchange::ExchangeStep;
 
 /// Frames on the air, and the use of air time so far.
 #[derive(Clone, Debug, Default)]
@@ -41,13 +42,14 @@ impl AirAccounting {
     pub fn settle(&mut self, transmission: &Transmission, read: bool, lost: Duration) {
         let air = match transmission.kind {
             _ if transmission.collided && !read => &mut self.air.collision,
-            SpatialFrameKind::CtsToSelf | SpatialFrameKind::Rts | SpatialFrameKind::Cts => &mut self.air.rts_cts,
-            SpatialFrameKind::Ack
-            | SpatialFrameKind::BlockAckReq
-            | SpatialFrameKind::BlockAck
-            | SpatialFrameKind::CfEnd => &mut self.air.ack,
-            SpatialFrameKind::Data if read => &mut self.air.data,
-            SpatialFrameKind::Data => &mut self.air.error,
+            ExchangeStep::CtsToSelf | ExchangeStep::Rts | ExchangeStep::Cts => &mut self.air.rts_cts,
+            ExchangeStep::Ack
+            | ExchangeStep::BlockAckReq
+            | ExchangeStep::Action
+            | ExchangeStep::BlockAck
+            | ExchangeStep::CfEnd => &mut self.air.ack,
+            ExchangeStep::Data if read => &mut self.air.data,
+            ExchangeStep::Data => &mut self.air.error,
         };
         *air += transmission.alone - lost;
         *(if transmission.collided { &mut self.air.collision } else { &mut self.air.error }) += lost;

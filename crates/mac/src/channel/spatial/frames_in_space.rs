@@ -7,7 +7,7 @@ use wifair_units::{BitRate, Duration, Time};
 use super::air_accounting::lose_readers;
 use super::backoff_timers::TimerAction;
 use super::bitset::place;
-use super::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, Transmission};
+use super::{Call, ExchangeStage, SpatialChannel, Transmission};
 use crate::channel::nav::Nav;
 use crate::exchange::ExchangeStep;
 use crate::station::Contention;
@@ -28,7 +28,7 @@ impl SpatialChannel {
             && let [sender] = self.starters[..]
         {
             let kind = self.take_turn(sender, call);
-            if kind == SpatialFrameKind::Data && self.begins_exchange(now, sender) {
+            if kind == ExchangeStep::Data && self.begins_exchange(now, sender) {
                 return;
             }
             opened = Some(kind);
@@ -43,7 +43,7 @@ impl SpatialChannel {
             let kind = opened.unwrap_or_else(|| self.take_turn(sender, call));
             let transmission = self.compose(now, sender, kind);
             self.send(sender, transmission);
-            if kind == SpatialFrameKind::Data {
+            if kind == ExchangeStep::Data {
                 self.watch_for(now, sender, transmission.to);
             } else if self.signals.bits.is_some() {
                 self.put_response_on_air(sender, &transmission);
@@ -72,7 +72,7 @@ impl SpatialChannel {
 
     /// Type of the frame that `sender` starts sending now.
     #[inline(always)]
-    fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> SpatialFrameKind {
+    fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> ExchangeStep {
         let now = call.now;
         match std::mem::replace(&mut self.stations[sender as usize].stage, ExchangeStage::Sends) {
             ExchangeStage::Due(kind) => kind,
@@ -98,38 +98,36 @@ impl SpatialChannel {
     }
 
     /// The frame of this type that `sender` starts sending at `now`.
-    pub(super) fn compose(&self, now: Time, sender: u32, kind: SpatialFrameKind) -> Transmission {
+    pub(super) fn compose(&self, now: Time, sender: u32, kind: ExchangeStep) -> Transmission {
         let timing = &self.access.timing;
         let is_answer = kind.is_answer();
         let initiator = if is_answer { self.stations[sender as usize].peer } else { sender };
         let (receiver, data, response) = self.exchange_of(initiator);
         let after_data = if receiver == BROADCAST { Duration::ZERO } else { timing.sifs + response };
         let (to, rate, air, reserves) = match kind {
-            SpatialFrameKind::CtsToSelf => {
+            ExchangeStep::CtsToSelf => {
                 let rate = self.access.protection.expect("frames are protected");
                 (sender, rate, timing.frame(timing.sizes.cts, rate), timing.sifs + data + after_data)
             }
-            SpatialFrameKind::Rts => {
+            ExchangeStep::Rts => {
                 (receiver, self.guard_rate, self.rts, timing.sifs + self.cts + timing.sifs + data + after_data)
             }
-            SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq => {
+            ExchangeStep::Data | ExchangeStep::BlockAckReq | ExchangeStep::Action => {
                 (receiver, self.rate_of(initiator, kind), data, after_data)
             }
-            SpatialFrameKind::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
-            SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
+            ExchangeStep::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
+            ExchangeStep::Ack | ExchangeStep::BlockAck => {
                 (initiator, self.rate_of(initiator, kind), response, Duration::ZERO)
             }
-            SpatialFrameKind::CfEnd => (sender, self.access.cf_end_rate(), self.access.cf_end_air(), Duration::ZERO),
+            ExchangeStep::CfEnd => (sender, self.access.cf_end_rate(), self.access.cf_end_air(), Duration::ZERO),
         };
         let end = now + air;
         let left = self.left_of_txop(initiator, end);
         let nav = match kind {
             // A CTS announces the same end as the RTS and, in a TXOP that is not over, a response the same as the data.
-            SpatialFrameKind::Cts => self.transmissions[to as usize].nav,
-            SpatialFrameKind::Ack | SpatialFrameKind::BlockAck if left > Duration::ZERO => {
-                self.transmissions[to as usize].nav
-            }
-            SpatialFrameKind::CfEnd => end,
+            ExchangeStep::Cts => self.transmissions[to as usize].nav,
+            ExchangeStep::Ack | ExchangeStep::BlockAck if left > Duration::ZERO => self.transmissions[to as usize].nav,
+            ExchangeStep::CfEnd => end,
             _ => end + self.access.round_nav(reserves.max(left)),
         };
         Transmission { kind, to, rate, start: now, end, nav, readers: 0, collided: false, alone: Duration::ZERO }
@@ -141,18 +139,20 @@ impl SpatialChannel {
         edca.edcafs.left_of_txop(edca.current_of(initiator), now)
     }
 
-    /// The kind of the frame that `initiator` sends after RTS and CTS, or after its CTS-to-self.
-    fn kind_after_protection(&self, initiator: u32) -> SpatialFrameKind {
-        self.edca.as_ref().map_or(SpatialFrameKind::Data, |edca| edca.kind_of_ppdu(initiator))
+    /// The frame that follows `step` in the exchange of `initiator`.
+    fn step_after(&self, initiator: u32, step: ExchangeStep) -> ExchangeStep {
+        let follows =
+            self.edca.as_ref().map_or(Some(ExchangeStep::Data), |edca| edca.ppdu_of(initiator).step_after(step));
+        follows.expect("a frame follows those that protect it")
     }
 
     /// Rate of the data or BlockAckReq of `initiator`, or of the response.
-    fn rate_of(&self, initiator: u32, kind: SpatialFrameKind) -> BitRate {
+    fn rate_of(&self, initiator: u32, kind: ExchangeStep) -> BitRate {
         if let Some(edca) = &self.edca {
             return edca.rate_of(initiator, kind);
         }
         let rate = self.stations[initiator as usize].frame.as_ref().expect("a sender has a frame").rate;
-        if kind == SpatialFrameKind::Data { rate } else { self.access.timing.answer_rate(rate) }
+        if kind == ExchangeStep::Data { rate } else { self.access.timing.answer_rate(rate) }
     }
 
     /// How long `initiator` waits for the response to its RTS, if `by_rts`, or to its data or BlockAckReq.
@@ -160,7 +160,7 @@ impl SpatialChannel {
         match &self.edca {
             Some(edca) => edca.edcafs.timeout(edca.current_of(initiator), by_rts),
             None if by_rts => self.access.timeout_of(self.guard_rate),
-            None => self.access.timeout_of(self.rate_of(initiator, SpatialFrameKind::Ack)),
+            None => self.access.timeout_of(self.rate_of(initiator, ExchangeStep::Ack)),
         }
     }
 
@@ -238,7 +238,7 @@ impl SpatialChannel {
         if self.edca.is_some() {
             self.close_reception(now, sender);
         }
-        let repeater = if transmission.kind == SpatialFrameKind::CfEnd { self.repeater_of(sender) } else { None };
+        let repeater = if transmission.kind == ExchangeStep::CfEnd { self.repeater_of(sender) } else { None };
         let fate = self.end_reception(now, sender, &transmission);
         if self.edca.is_some() {
             self.watch_receptions(now);
@@ -257,28 +257,28 @@ impl SpatialChannel {
             }
             read
         };
-        let is_in_part = self.edca.is_some() && transmission.kind == SpatialFrameKind::Data && read;
+        let is_in_part = self.edca.is_some() && transmission.kind == ExchangeStep::Data && read;
         let lost = if is_in_part { self.lost_part(sender, transmission.alone) } else { Duration::ZERO };
         self.accounting.settle(&transmission, read, lost);
         if self.tap.is_some() {
             self.record_frame(sender, &transmission, fate.sensed, read, call.packets);
         }
         let event = match transmission.kind {
-            SpatialFrameKind::CtsToSelf => {
+            ExchangeStep::CtsToSelf => {
                 self.stations[sender as usize].cts_to_self_collided = transmission.collided;
-                self.plan(now, sender, self.kind_after_protection(sender), sender);
+                self.plan(now, sender, self.step_after(sender, transmission.kind), sender);
                 MacEvent::Nothing
             }
-            SpatialFrameKind::CfEnd => {
+            ExchangeStep::CfEnd => {
                 self.end_of_cf_end(now, sender);
                 MacEvent::Nothing
             }
-            SpatialFrameKind::Rts => self.end_of_rts(sender, &transmission, read, call),
-            SpatialFrameKind::Cts | SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
+            ExchangeStep::Rts => self.end_of_rts(sender, &transmission, read, call),
+            ExchangeStep::Cts | ExchangeStep::Ack | ExchangeStep::BlockAck => {
                 self.end_of_answer(sender, &transmission, read, call)
             }
-            SpatialFrameKind::Data if self.edca.is_none() => self.end_of_data(sender, &transmission, read, call),
-            SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq => {
+            ExchangeStep::Data if self.edca.is_none() => self.end_of_data(sender, &transmission, read, call),
+            ExchangeStep::Data | ExchangeStep::BlockAckReq | ExchangeStep::Action => {
                 self.end_of_ppdu(sender, &transmission, read, call)
             }
         };
@@ -314,8 +314,8 @@ impl SpatialChannel {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[station as usize];
         match transmission.kind {
-            SpatialFrameKind::Data if self.stations[station as usize].ap.is_some() => errors.stream.chance(from),
-            SpatialFrameKind::Data => errors.stream.chance(errors.data_to),
+            ExchangeStep::Data if self.stations[station as usize].ap.is_some() => errors.stream.chance(from),
+            ExchangeStep::Data => errors.stream.chance(errors.data_to),
             _ => errors.loses_control(),
         }
     }
@@ -326,7 +326,7 @@ impl SpatialChannel {
         let nav = self.backoffs[transmission.to as usize].nav.end();
         let answers = read && (now >= nav || self.answers_despite_nav(now, transmission.to, sender));
         let answers = answers && (self.signals.overlap.is_none() || self.answers_in_width(sender));
-        self.answer(sender, transmission, answers.then_some(SpatialFrameKind::Cts), call);
+        self.answer(sender, transmission, answers.then_some(ExchangeStep::Cts), call);
         MacEvent::Nothing
     }
 
@@ -337,26 +337,26 @@ impl SpatialChannel {
         self.backoffs[sender as usize].engaged = false;
         let to = transmission.to;
         // A CTS that was read counts with the data.
-        if transmission.kind != SpatialFrameKind::Cts || !read {
+        if transmission.kind != ExchangeStep::Cts || !read {
             let counters = self.counters_mut(to);
             let spent = if transmission.collided && !read { &mut counters.collided } else { &mut counters.control };
             *spent += transmission.end - transmission.start;
         }
-        if transmission.kind == SpatialFrameKind::Cts && self.eifs_is_nav {
+        if transmission.kind == ExchangeStep::Cts && self.eifs_is_nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let (_, data, _) = self.exchange_of(to);
             self.backoffs[sender as usize].nav.extend(Nav::new(now + self.access.timing.sifs + data, BROADCAST));
         }
-        if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == SpatialFrameKind::BlockAck) {
+        if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == ExchangeStep::BlockAck) {
             edca.count_block_ack(to, read);
         }
         self.resume(now, sender);
         if !read {
             self.stations[to as usize].stage = ExchangeStage::Failed { collided: transmission.collided };
             self.backoffs[to as usize].resumes_when_idle = true;
-        } else if transmission.kind == SpatialFrameKind::Cts {
+        } else if transmission.kind == ExchangeStep::Cts {
             self.contention_mut(to).clear();
-            self.plan(now, to, self.kind_after_protection(to), sender);
+            self.plan(now, to, self.step_after(to, transmission.kind), sender);
         } else {
             self.succeed(to, true, call);
         }
@@ -383,7 +383,7 @@ impl SpatialChannel {
         &mut self,
         sender: u32,
         transmission: &Transmission,
-        answer: Option<SpatialFrameKind>,
+        answer: Option<ExchangeStep>,
         call: &mut Call<'_>,
     ) {
         let now = call.now;
@@ -402,7 +402,7 @@ impl SpatialChannel {
     }
 
     /// Lets `station` send a frame to `peer` after SIFS.
-    pub(super) fn plan(&mut self, now: Time, station: u32, kind: SpatialFrameKind, peer: u32) {
+    pub(super) fn plan(&mut self, now: Time, station: u32, kind: ExchangeStep, peer: u32) {
         self.backoffs[station as usize].engaged = true;
         let state = &mut self.stations[station as usize];
         state.stage = ExchangeStage::Due(kind);
@@ -428,7 +428,7 @@ impl SpatialChannel {
         let now = call.now;
         let Transmission { kind, collided, end, .. } = self.transmissions[station as usize];
         let (_, air, _) = self.exchange_of(station);
-        let by_rts = kind == SpatialFrameKind::Rts;
+        let by_rts = kind == ExchangeStep::Rts;
         let rts = self.rts;
         self.backoffs[station as usize].resumes_when_idle = false;
         self.alert.put(station, true);
@@ -481,7 +481,7 @@ impl SpatialChannel {
     pub(super) fn count_cts_to_self(&mut self, station: u32) {
         let is_sent = match (&self.edca, &self.stations[station as usize].frame) {
             (Some(edca), _) => edca.ppdu_of(station).begins_with(ExchangeStep::CtsToSelf),
-            (None, frame) => frame.is_some_and(|frame| self.first_frame_of(&frame) == SpatialFrameKind::CtsToSelf),
+            (None, frame) => frame.is_some_and(|frame| self.first_frame_of(&frame) == ExchangeStep::CtsToSelf),
         };
         if is_sent {
             let (air, collided) = (self.cts, self.stations[station as usize].cts_to_self_collided);

@@ -2,7 +2,7 @@
 
 use wifair_packet::Packets;
 
-use super::{SpatialChannel, SpatialFrameKind, Transmission};
+use super::{SpatialChannel, Transmission};
 use crate::BROADCAST;
 use crate::exchange::ExchangeStep;
 use crate::tap::{Fate, FrameRecord, Hearer};
@@ -50,14 +50,12 @@ impl SpatialChannel {
         let index = edca.current_of(if is_answer { transmission.to } else { sender });
         let control = |step| vec![edca.edcafs.control_record(index, step, transmission.start, fate)];
         let mut records = match transmission.kind {
-            SpatialFrameKind::CtsToSelf => control(ExchangeStep::CtsToSelf),
-            SpatialFrameKind::Rts => control(ExchangeStep::Rts),
-            SpatialFrameKind::Cts => control(ExchangeStep::Cts),
-            SpatialFrameKind::Ack | SpatialFrameKind::BlockAck => {
+            step @ (ExchangeStep::CtsToSelf | ExchangeStep::Rts | ExchangeStep::Cts) => control(step),
+            ExchangeStep::Ack | ExchangeStep::BlockAck => {
                 vec![edca.edcafs.response_record(index, transmission.end, fate)]
             }
-            SpatialFrameKind::CfEnd => vec![edca.edcafs.cf_end_record(sender, transmission.end, fate)],
-            SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq => {
+            ExchangeStep::CfEnd => vec![edca.edcafs.cf_end_record(sender, transmission.end, fate)],
+            ExchangeStep::Data | ExchangeStep::BlockAckReq | ExchangeStep::Action => {
                 let unread_fate = if transmission.collided { Fate::Collision } else { Fate::Error };
                 let whole = (!read).then_some(fate);
                 edca.edcafs.data_records(tap, index, transmission.end, packets, whole, unread_fate)

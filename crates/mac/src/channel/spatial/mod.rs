@@ -65,34 +65,13 @@ pub use self::signal::SignalSettings;
 use self::signal::Signals;
 use crate::air_to::AirToStations;
 use crate::channel::nav::Nav;
+use crate::exchange::ExchangeStep;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame};
 use crate::tap::Tap;
 use crate::{Access, AirTime, BROADCAST, Call, Counters, Eifs, MacEvent, Outages, StationSettings};
 use wifair_phy::CaptureEffect;
 use wifair_queue::{Discipline, Gauge, Queue};
-
-/// Type of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SpatialFrameKind {
-    /// CTS-to-self.
-    CtsToSelf,
-    Rts,
-    Cts,
-    Data,
-    Ack,
-    BlockAckReq,
-    BlockAck,
-    /// CF-End, which releases the rest of a TXOP.
-    CfEnd,
-}
-
-impl SpatialFrameKind {
-    /// Whether the receiver of the exchange sends it.
-    const fn is_answer(self) -> bool {
-        matches!(self, Self::Cts | Self::Ack | Self::BlockAck)
-    }
-}
 
 /// Stage of a station in its exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +80,8 @@ enum ExchangeStage {
     Rest,
     /// Its frame is on the air.
     Sends,
-    /// It will send a frame of this type SIFS after the last frame.
-    Due(SpatialFrameKind),
+    /// It will send this frame SIFS after the last frame.
+    Due(ExchangeStep),
     /// It will start another exchange of its TXOP SIFS after the last frame.
     Continues,
     /// It waits for a response to its frame.
@@ -116,7 +95,7 @@ enum ExchangeStage {
 /// The frame that a station is sending or sent last.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
-    kind: SpatialFrameKind,
+    kind: ExchangeStep,
     to: u32,
     rate: BitRate,
     start: Time,
@@ -134,7 +113,7 @@ struct Transmission {
 impl Transmission {
     /// Whether it is meant for all stations that read it. CTS-to-self and CF-End have their sender as `to`.
     fn is_for_all(&self) -> bool {
-        self.to == BROADCAST || matches!(self.kind, SpatialFrameKind::CtsToSelf | SpatialFrameKind::CfEnd)
+        self.to == BROADCAST || matches!(self.kind, ExchangeStep::CtsToSelf | ExchangeStep::CfEnd)
     }
 
     /// Extends the NAV of a station that has read this frame of `sender` at `now`, or resets it if this is a CF-End.
@@ -142,7 +121,7 @@ impl Transmission {
     #[inline]
     fn change_nav(&self, now: Time, sender: u32, check: Time, nav: &mut Nav) {
         match self.kind {
-            SpatialFrameKind::CfEnd => nav.reset(now),
+            ExchangeStep::CfEnd => nav.reset(now),
             kind => {
                 let holder = if kind.is_answer() { self.to } else { sender };
                 nav.extend(Nav { until: self.nav, check, holder });
@@ -256,7 +235,7 @@ impl SpatialChannel {
         let intervals = Intervals::new(timing.slot, timing.difs, access.eifs(), timing.preamble);
         let guard_rate = access.protection.unwrap_or(timing.basic_rate);
         let nothing_sent = Transmission {
-            kind: SpatialFrameKind::Ack,
+            kind: ExchangeStep::Ack,
             to: BROADCAST,
             rate: timing.basic_rate,
             start: Time::ZERO,

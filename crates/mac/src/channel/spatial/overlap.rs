@@ -22,8 +22,9 @@ use super::bitset::{each, place};
 use super::radio_links::{RadioLevels, milliwatts};
 use super::rx_power::RxWord;
 use super::signal::Signals;
-use super::{ExchangeStage, SpatialChannel, SpatialFrameKind};
+use super::{ExchangeStage, SpatialChannel};
 use crate::edcaf::WidthCounters;
+use crate::exchange::ExchangeStep;
 use crate::{Call, Eifs};
 
 choice! {
@@ -325,7 +326,7 @@ impl SpatialChannel {
     fn width_of(&self, sender: u32) -> usize {
         let transmission = &self.transmissions[sender as usize];
         let initiator = match transmission.kind {
-            SpatialFrameKind::CfEnd => self.stations[sender as usize].peer, // the holder of the TXOP
+            ExchangeStep::CfEnd => self.stations[sender as usize].peer, // the holder of the TXOP
             kind if kind.is_answer() => transmission.to,
             _ => sender,
         };
@@ -339,10 +340,10 @@ impl SpatialChannel {
         let Some(overlap) = &mut signals.overlap else { return };
         let width = width.min(overlap.settings.channels[sender as usize].width() as usize);
         let transmission = &self.transmissions[sender as usize];
-        let is_duplicate = transmission.kind != SpatialFrameKind::Data;
+        let is_duplicate = transmission.kind != ExchangeStep::Data;
         overlap.now = now;
         overlap.sender = sender;
-        let is_rts = transmission.kind == SpatialFrameKind::Rts;
+        let is_rts = transmission.kind == ExchangeStep::Rts;
         let idle_at_receiver = if is_rts { overlap.idle_width(now, transmission.to) } else { 0 };
         overlap.sent[sender as usize] = SentFrame { width, is_duplicate, idle_at_receiver };
         if !is_duplicate {

@@ -3,7 +3,8 @@
 
 use wifair_units::Time;
 
-use super::{Call, SpatialChannel, SpatialFrameKind, Transmission};
+use super::{Call, SpatialChannel, Transmission};
+use crate::exchange::ExchangeStep;
 use crate::station::Frame;
 use crate::{AirTime, MacEvent};
 
@@ -63,11 +64,11 @@ impl SpatialChannel {
         unreachable!("{ALL_HAVE_CATEGORIES}")
     }
 
-    pub(super) fn open_dcf(&mut self, _now: Time, _sender: u32) -> SpatialFrameKind {
+    pub(super) fn open_dcf(&mut self, _now: Time, _sender: u32) -> ExchangeStep {
         unreachable!("{ALL_HAVE_CATEGORIES}")
     }
 
-    pub(super) fn first_frame_of(&self, _frame: &Frame) -> SpatialFrameKind {
+    pub(super) fn first_frame_of(&self, _frame: &Frame) -> ExchangeStep {
         unreachable!("{ALL_HAVE_CATEGORIES}")
     }
 

@@ -4,7 +4,7 @@ use wifair_units::{Duration, Time};
 
 use super::AggregateReception;
 use crate::channel::spatial::backoff_timers::TimerAction;
-use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, SpatialStation, Transmission};
+use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialStation, Transmission};
 use crate::edcaf::{Edcaf, SlotRules};
 use crate::exchange::ExchangeStep;
 use crate::{BROADCAST, MacEvent};
@@ -45,7 +45,7 @@ impl SpatialChannel {
     }
 
     /// `sender` starts an exchange; returns the type of its first frame.
-    pub(in crate::channel::spatial) fn open_in(&mut self, sender: u32, call: &mut Call<'_>) -> SpatialFrameKind {
+    pub(in crate::channel::spatial) fn open_in(&mut self, sender: u32, call: &mut Call<'_>) -> ExchangeStep {
         let now = call.now;
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
@@ -63,12 +63,7 @@ impl SpatialChannel {
                 edca.edcafs.set_rate(index, rate);
             }
         }
-        let ppdu = &edca.edcafs.contenders[index].ppdu;
-        match ppdu.before_data().first() {
-            Some(ExchangeStep::Rts) => SpatialFrameKind::Rts,
-            Some(_) => SpatialFrameKind::CtsToSelf,
-            None => edca.kind_of_ppdu(sender),
-        }
+        edca.edcafs.contenders[index].ppdu.first_step()
     }
 
     /// Starts to track the reception of the PPDU of `sender` at `to`, if it has several MPDUs or there are bit errors.
@@ -95,7 +90,7 @@ impl SpatialChannel {
             let can_be_lost = could_read && self.lossy && transmission.to != BROADCAST;
             return could_read && !(can_be_lost && self.is_lost(sender, transmission));
         };
-        let is_ppdu = matches!(transmission.kind, SpatialFrameKind::Data | SpatialFrameKind::BlockAckReq);
+        let is_ppdu = transmission.kind.is_protected();
         if !is_ppdu {
             let is_lost = could_read && self.lossy && self.errors[transmission.to as usize].loses_control();
             let is_down = could_read && !self.outages.is_empty() && self.meets_outage(sender, transmission);
@@ -165,10 +160,7 @@ impl SpatialChannel {
             }
             false => {}
         }
-        let (id, answer) = (
-            ppdu.first,
-            if ppdu.has(ExchangeStep::BlockAck) { SpatialFrameKind::BlockAck } else { SpatialFrameKind::Ack },
-        );
+        let (id, answer) = (ppdu.first, ppdu.step_after(transmission.kind));
         if counts {
             self.count_cts_to_self(sender);
         }
@@ -183,7 +175,7 @@ impl SpatialChannel {
         if read {
             self.categories().edcafs.receive(index, call);
         }
-        self.answer(sender, transmission, read.then_some(answer), call);
+        self.answer(sender, transmission, answer.filter(|_| read), call);
         if read { self.categories().edcafs.report_next() } else { MacEvent::Nothing }
     }
 
@@ -205,7 +197,7 @@ impl SpatialChannel {
             return;
         }
         if holds && edca.edcafs.releases_txop(index, now) {
-            self.plan(now, station, SpatialFrameKind::CfEnd, station);
+            self.plan(now, station, ExchangeStep::CfEnd, station);
             return;
         }
         let left = edca.edcafs.left_of_txop(index, now);
@@ -224,8 +216,8 @@ impl SpatialChannel {
         is_current
             && *peer == station
             && match stage {
-                ExchangeStage::Due(kind) => *kind == SpatialFrameKind::CfEnd,
-                ExchangeStage::Sends => self.transmissions[station as usize].kind == SpatialFrameKind::CfEnd,
+                ExchangeStage::Due(kind) => *kind == ExchangeStep::CfEnd,
+                ExchangeStage::Sends => self.transmissions[station as usize].kind == ExchangeStep::CfEnd,
                 _ => false,
             }
     }
@@ -265,7 +257,7 @@ impl SpatialChannel {
             return;
         }
         self.stop_categories(now, ap);
-        self.plan(now, ap, SpatialFrameKind::CfEnd, holder);
+        self.plan(now, ap, ExchangeStep::CfEnd, holder);
     }
 
     /// Draws a backoff for a category of `station`, which contends if it has `more` to send.

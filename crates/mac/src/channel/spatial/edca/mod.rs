@@ -19,9 +19,10 @@ use self::aggregate_reception::AggregateReception;
 use self::category_backoff::CategoryBackoff;
 use self::mpdu_errors::{DataChunk, OnAir};
 use self::two_navs::TwoNavs;
-use super::{Call, RadioLinks, SpatialChannel, SpatialFrameKind};
+use super::{Call, RadioLinks, SpatialChannel};
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, EdcaStation, Edcafs, Ppdu};
+use crate::exchange::ExchangeStep;
 use crate::extended_response::ExtendedResponse;
 use crate::station::Contention;
 use crate::{Counters, IdleAccess, MacEvent, StationSettings};
@@ -58,29 +59,24 @@ impl SpatialEdca {
         &self.edcafs.contenders[self.current_of(station)].ppdu
     }
 
-    /// The kind of the frame that carries the PPDU of `station`.
-    pub fn kind_of_ppdu(&self, station: u32) -> SpatialFrameKind {
-        if self.ppdu_of(station).is_dataless() { SpatialFrameKind::BlockAckReq } else { SpatialFrameKind::Data }
-    }
-
     /// The contention state of the category that `station` uses or used last.
     pub fn contention_of(&mut self, station: u32) -> &mut Contention {
         &mut self.edcafs.contenders[self.current[station as usize]].contention
     }
 
     /// Rate of a frame of this kind in the exchange of `station`: its data or BlockAckReq, or the response.
-    pub fn rate_of(&self, station: u32, kind: SpatialFrameKind) -> BitRate {
+    pub fn rate_of(&self, station: u32, kind: ExchangeStep) -> BitRate {
         let (number, ppdu) = (station as usize, self.ppdu_of(station));
         match kind {
-            SpatialFrameKind::Data => self.edcafs.data_rate(number, ppdu),
-            SpatialFrameKind::BlockAckReq => self.edcafs.control_rate(number, ppdu.to),
+            ExchangeStep::Data => self.edcafs.data_rate(number, ppdu),
+            ExchangeStep::BlockAckReq | ExchangeStep::Action => self.edcafs.control_rate(number, ppdu.to),
             _ => self.edcafs.response_rate(self.current_of(station)),
         }
     }
 
     /// The frame of this kind to `initiator`, if it is a response that is not in non-HT format.
-    pub fn extended_response(&self, kind: SpatialFrameKind, initiator: u32) -> Option<&ExtendedResponse> {
-        if !matches!(kind, SpatialFrameKind::Ack | SpatialFrameKind::BlockAck) {
+    pub fn extended_response(&self, kind: ExchangeStep, initiator: u32) -> Option<&ExtendedResponse> {
+        if !matches!(kind, ExchangeStep::Ack | ExchangeStep::BlockAck) {
             return None;
         }
         let ppdu = self.ppdu_of(initiator);

@@ -8,7 +8,8 @@ use wifair_units::Time;
 
 use crate::BROADCAST;
 use crate::channel::nav::Nav;
-use crate::channel::spatial::{SpatialChannel, SpatialFrameKind, Transmission};
+use crate::channel::spatial::{SpatialChannel, Transmission};
+use crate::exchange::ExchangeStep;
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
@@ -50,7 +51,7 @@ impl SpatialChannel {
         let Some(navs) = &edca.navs[station as usize] else { return false };
         let (ap, of_sender) = (edca.aps[station as usize], edca.aps[sender as usize]);
         match frame.kind {
-            SpatialFrameKind::Cts | SpatialFrameKind::Ack => {
+            ExchangeStep::Cts | ExchangeStep::Ack => {
                 let is_saved = navs.holder == Some(frame.to) && navs.intra_bss.end() >= now;
                 !is_saved && ap != Some(frame.to)
             }

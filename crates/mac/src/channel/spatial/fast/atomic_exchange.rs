@@ -11,7 +11,8 @@ use super::exchange_audience::Hears;
 use crate::channel::spatial::backoff_state::Intervals;
 use crate::channel::spatial::backoff_timers::TimerAction;
 use crate::channel::spatial::bitset::place;
-use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind};
+use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel};
+use crate::exchange::ExchangeStep;
 use crate::{AirTime, BROADCAST, MacEvent};
 
 /// Phase of an exchange.
@@ -155,7 +156,7 @@ impl SpatialChannel {
         self.backoff_timers.clear(receiver);
         self.signals.eifs_pending.put(receiver, false);
         let answering = &mut self.stations[receiver as usize];
-        answering.stage = ExchangeStage::Due(SpatialFrameKind::Ack);
+        answering.stage = ExchangeStage::Due(ExchangeStep::Ack);
         answering.peer = sender;
         let awaiting = &mut self.stations[sender as usize];
         awaiting.stage = ExchangeStage::Awaits;
@@ -239,7 +240,7 @@ impl SpatialChannel {
     pub(in crate::channel::spatial) fn split_exchange(&mut self) {
         let Some(exchange) = self.exchange.take() else { return };
         let AtomicExchange { sender, receiver, start, ack_start, .. } = exchange;
-        let data = self.compose(start, sender, SpatialFrameKind::Data);
+        let data = self.compose(start, sender, ExchangeStep::Data);
         if exchange.phase == AtomicPhase::Data {
             self.switch_to_transmission(sender);
             self.send(sender, data);
@@ -253,7 +254,7 @@ impl SpatialChannel {
         }
         self.accounting.account(ack_start, &mut self.transmissions);
         self.stations[receiver as usize].stage = ExchangeStage::Sends;
-        let ack = self.compose(ack_start, receiver, SpatialFrameKind::Ack);
+        let ack = self.compose(ack_start, receiver, ExchangeStep::Ack);
         self.switch_to_transmission(receiver);
         self.send(receiver, ack);
         self.check_initial_collision(receiver);

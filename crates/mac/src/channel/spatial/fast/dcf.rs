@@ -5,7 +5,8 @@
 
 use wifair_units::Time;
 
-use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialFrameKind, SpatialStation, Transmission};
+use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialStation, Transmission};
+use crate::exchange::ExchangeStep;
 use crate::station::{Frame, frame_length};
 use crate::{BROADCAST, IdleAccess, MacEvent};
 use wifair_queue::{AirUse, Discipline};
@@ -16,7 +17,7 @@ impl SpatialChannel {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[transmission.to as usize];
         let lost =
-            if transmission.kind == SpatialFrameKind::Data { errors.loses_data(from) } else { errors.loses_control() };
+            if transmission.kind == ExchangeStep::Data { errors.loses_data(from) } else { errors.loses_control() };
         lost | (!self.outages.is_empty() && self.meets_outage(sender, transmission))
     }
 
@@ -115,7 +116,7 @@ impl SpatialChannel {
     }
 
     /// `sender` starts an exchange; returns the type of its first frame.
-    pub(in crate::channel::spatial) fn open_dcf(&mut self, now: Time, sender: u32) -> SpatialFrameKind {
+    pub(in crate::channel::spatial) fn open_dcf(&mut self, now: Time, sender: u32) -> ExchangeStep {
         let backoff = &mut self.backoffs[sender as usize];
         backoff.contends = false;
         backoff.immediate = false;
@@ -129,13 +130,13 @@ impl SpatialChannel {
     }
 
     /// Type of the frame with which the exchange of `frame` begins.
-    pub(in crate::channel::spatial) fn first_frame_of(&self, frame: &Frame) -> SpatialFrameKind {
+    pub(in crate::channel::spatial) fn first_frame_of(&self, frame: &Frame) -> ExchangeStep {
         if frame.to != BROADCAST && self.access.protects(frame.length) {
-            SpatialFrameKind::Rts
+            ExchangeStep::Rts
         } else if self.access.protection.is_some() && !self.access.timing.is_dsss(frame.rate) {
-            SpatialFrameKind::CtsToSelf
+            ExchangeStep::CtsToSelf
         } else {
-            SpatialFrameKind::Data
+            ExchangeStep::Data
         }
     }
 
@@ -165,7 +166,7 @@ impl SpatialChannel {
             self.end_broadcast(now, sender);
             return if is_new { MacEvent::Broadcast { from: sender, id } } else { MacEvent::Nothing };
         }
-        self.answer(sender, transmission, read.then_some(SpatialFrameKind::Ack), call);
+        self.answer(sender, transmission, read.then_some(ExchangeStep::Ack), call);
         if is_new { MacEvent::Packet { to: transmission.to, id } } else { MacEvent::Nothing }
     }
 
