@@ -17,7 +17,7 @@ pub mod edcaf;
 pub mod exchange;
 mod exchange_time;
 mod extended_response;
-#[cfg_attr(not(feature = "fast"), path = "plain.rs")]
+#[cfg(feature = "fast")]
 mod fast;
 pub mod frame_length;
 mod multi_user_time;

@@ -4,14 +4,13 @@ use wifair_packet::entry;
 use wifair_units::{Duration, Time};
 
 use super::agreement::{Agreement, QueuedAction};
-use super::fast::{RunPpdu, SingleFrame};
+use super::fast::{EdcafShortcuts, SingleFrame};
 use super::ppdu::Ppdu;
 use super::settings::{AggregationRules, CategoryCounters, SlotRules};
 use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
 use crate::BROADCAST;
 use crate::exchange::ExchangeStep;
-use crate::fast::SaturatedSource;
 use crate::station::Contention;
 
 /// What an EDCAF sends next.
@@ -66,10 +65,7 @@ pub(crate) struct Edcaf {
     /// Index of the window towards each receiver, by its number.
     pub window_of: Vec<Option<usize>>,
     pub ppdu: Ppdu,
-    /// The only source that feeds its queue, if attached: see [`fast`](super::fast).
-    pub(super) source: Option<Box<SaturatedSource>>,
-    /// The datagrams of that source that it sends without packets, if any.
-    pub(super) run: Option<Box<RunPpdu>>,
+    pub(super) shortcuts: EdcafShortcuts,
     /// Start of its TXOP, and number of exchanges in it so far.
     pub won_at: Time,
     pub in_a_row: u32,
@@ -77,8 +73,6 @@ pub(crate) struct Edcaf {
     /// CTS-to-self.
     pub(super) reserved_by: Vec<u32>,
     pub counters: CategoryCounters,
-    /// Number of packets [expected](super::fast::ExpectedPackets).
-    pub(super) expected: u32,
 }
 
 impl Edcaf {

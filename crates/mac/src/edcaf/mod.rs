@@ -33,7 +33,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use self::arrival_times::ArrivalTimes;
 pub(crate) use self::edca_function::{Edcaf, Task};
-use self::fast::{ExpectedPackets, SingleAirs};
+use self::fast::{EdcafShortcuts, Shortcuts, SingleAirs};
 use self::links::{IdealModes, ModeChoice, StationLink};
 pub(crate) use self::ppdu::Ppdu;
 use self::released::Released;
@@ -95,10 +95,6 @@ pub struct Edcafs {
     timeout_of_any: Option<Duration>,
     classifier: Classifier,
     pub(crate) aggregation: Option<AggregationRules>,
-    /// Whether all frames are single frames without windows: see [`fast`].
-    sends_singly: bool,
-    /// Whether an exchange of a single frame and its ACK cannot fail, and its NAV ends with it.
-    pub(crate) is_reliable: bool,
     pub(crate) stations: Vec<Station>,
     /// When a signal-to-noise ratio changes next.
     next_snr_change: Time,
@@ -123,11 +119,7 @@ pub struct Edcafs {
     inactive_at: Time,
     /// Windows whose recipients wait for a missing MPDU, as sender and index of the window.
     blocked: Vec<(usize, usize)>,
-    /// The sender of datagrams just received for which no packets are written.
-    received_run: Option<u32>,
-    expected: ExpectedPackets,
-    /// Stations whose queue became empty while arrivals were deferred.
-    exhausted: Vec<u32>,
+    pub(crate) shortcuts: Shortcuts,
     pub(crate) paused_queues: PausedQueues,
     pub(crate) air_use: AirUseMeter,
     ap_queues: Vec<Gauge>,
@@ -196,12 +188,10 @@ impl Edcafs {
                     actions: vec![],
                     window_of: vec![],
                     ppdu: Ppdu::default(),
-                    source: None,
-                    run: None,
+                    shortcuts: EdcafShortcuts::default(),
                     won_at: Time::ZERO,
                     in_a_row: 0,
                     reserved_by: vec![],
-                    expected: 0,
                     counters: CategoryCounters::default(),
                 });
             }
@@ -213,8 +203,6 @@ impl Edcafs {
             timeout_of_any: access.timeout_of_any(stations.iter().any(|one| one.link.has_extended_responses())),
             classifier,
             aggregation,
-            sends_singly: false,
-            is_reliable: false,
             counters: vec![Counters::default(); stations.len()],
             air_to: AirToStations::new(stations.len()),
             categories,
@@ -226,9 +214,7 @@ impl Edcafs {
             reorder_timeout: Time::NEVER,
             inactive_at: Time::NEVER,
             blocked: vec![],
-            received_run: None,
-            expected: ExpectedPackets::default(),
-            exhausted: vec![],
+            shortcuts: Shortcuts::default(),
             paused_queues: PausedQueues::new(),
             air_use: AirUseMeter::wanted_by(
                 contenders.iter().any(|contender| contender.waiting.wants_air_use()),
@@ -262,7 +248,7 @@ impl Edcafs {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.paused_queues.next().min(self.released_at).min(self.reorder_timeout).min(self.expected.due())
+        self.paused_queues.next().min(self.released_at).min(self.reorder_timeout).min(self.shortcuts.next())
     }
 
     /// Sets the parameters of a station's last category, from its next frame on. Returns its AIFS if that changes.
@@ -340,7 +326,7 @@ impl Edcafs {
             let single = matches!(&contender.task, Some(Task::Single(frame)) if frame.undelivered().is_some());
             contender.waiting.len() + windows + contender.packets_in_run() + usize::from(single)
         };
-        self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len() + self.expected.len()
+        self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len() + self.shortcuts.packets()
     }
 
     /// Lengths of the access points' queues over time, in the order in which the access points were given.
@@ -459,7 +445,7 @@ impl Edcafs {
     /// Determines what an EDCAF sends next: a frame that is due, retransmissions, or the next packet of its queue.
     #[inline]
     pub(crate) fn load(&mut self, index: usize, call: &mut Call<'_>) -> bool {
-        if self.sends_singly { self.load_single(index, call) } else { self.load_into_window(index, call) }
+        if self.shortcuts.send_singly() { self.load_single(index, call) } else { self.load_into_window(index, call) }
     }
 
     /// The same for MPDUs of windows.

@@ -7,19 +7,31 @@ use wifair_units::{Duration, Time};
 
 use super::{Call, Edcaf, Edcafs, MacEvent};
 
-/// Packets that an access point expects before they arrive: none.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ExpectedPackets;
+/// What shortcuts keep of all stations: nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Shortcuts;
 
-impl ExpectedPackets {
-    pub const fn due(&self) -> Time {
+impl Shortcuts {
+    pub const fn send_singly(&self) -> bool {
+        false
+    }
+
+    pub const fn are_reliable(&self) -> bool {
+        false
+    }
+
+    pub const fn next(&self) -> Time {
         Time::NEVER
     }
 
-    pub const fn len(&self) -> usize {
+    pub const fn packets(&self) -> usize {
         0
     }
 }
+
+/// What shortcuts keep of an EDCAF: nothing.
+#[derive(Debug, Default)]
+pub(crate) struct EdcafShortcuts;
 
 /// Cache of the air times of single frames: none.
 #[derive(Clone, Copy, Debug)]
@@ -42,10 +54,6 @@ impl SingleFrame {
         match *self {}
     }
 }
-
-/// Datagrams that a PPDU counts instead of carrying packets: there are none.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum RunPpdu {}
 
 impl Edcaf {
     pub const fn sends_run(&self) -> bool {

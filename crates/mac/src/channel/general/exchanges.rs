@@ -262,7 +262,7 @@ impl GeneralChannel {
     #[inline(always)]
     pub(super) fn idle_from(&mut self, end: Time, senders: &[usize]) {
         self.phase = GeneralPhase::Idle;
-        self.cannot_fail = self.edcafs.is_reliable;
+        self.cannot_fail = self.edcafs.shortcuts.are_reliable();
         self.backoffs.idle_from(end.max(self.navs.end()));
         if self.navs.are_apart() {
             self.resume_by_navs(end, senders);

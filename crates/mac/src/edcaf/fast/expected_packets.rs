@@ -10,10 +10,11 @@ use wifair_queue::{Cause, Dropped};
 use wifair_units::Time;
 
 use super::super::{Edcaf, Edcafs, number};
+use super::{EdcafShortcuts, Shortcuts};
 
 /// Packets that will arrive at the access point, in order.
 #[derive(Clone, Debug)]
-pub(crate) struct ExpectedPackets {
+pub(super) struct ExpectedPackets {
     /// Each with its time and the index of its EDCAF.
     packets: ContiguousQueue<(Time, PacketId, u32)>,
     /// When the first arrives.
@@ -50,7 +51,7 @@ impl Edcafs {
     pub(crate) fn can_expect(&self, station: u32) -> bool {
         let refuses = |index: usize| self.contenders[index].waiting.one_fifo().is_some_and(|fifo| fifo.refuses());
         let is_only_ap = self.stations[station as usize].ap.is_some() && self.ap_queues.len() == 1;
-        self.sends_singly && is_only_ap && self.own(station).all(refuses)
+        self.shortcuts.sends_singly && is_only_ap && self.own(station).all(refuses)
     }
 
     /// A packet will arrive at the access point, not before those expected already. Returns whether [`Edcafs::next`]
@@ -64,13 +65,13 @@ impl Edcafs {
         packets: &Packets,
     ) -> bool {
         let index = self.index_for(station, category, &packets[id]);
-        let Edcaf { task, expected, .. } = &mut self.contenders[index];
+        let Edcaf { shortcuts: EdcafShortcuts { expected, .. }, task, .. } = &mut self.contenders[index];
         *expected += 1;
-        self.expected.packets.push((time, id, number(index)));
-        self.expected.first = self.expected.first.min(time);
+        self.shortcuts.expected.packets.push((time, id, number(index)));
+        self.shortcuts.expected.first = self.shortcuts.expected.first.min(time);
         let is_event = task.is_none();
         if is_event {
-            self.expected.due = self.expected.due.min(time);
+            self.shortcuts.expected.due = self.shortcuts.expected.due.min(time);
         }
         is_event
     }
@@ -78,22 +79,22 @@ impl Edcafs {
     /// Packets expected before `end` join their queues, or are dropped.
     #[inline]
     pub(crate) fn arrive_before(&mut self, end: Time, packets: &mut Packets, dropped: &mut Dropped) {
-        if self.expected.first < end {
+        if self.shortcuts.expected.first < end {
             self.arrive_all(end, packets, dropped);
         }
     }
 
     #[inline(never)]
     fn arrive_all(&mut self, end: Time, packets: &mut Packets, dropped: &mut Dropped) {
-        while self.expected.first < end
-            && let Some((time, id, index)) = self.expected.packets.pop()
+        while self.shortcuts.expected.first < end
+            && let Some((time, id, index)) = self.shortcuts.expected.packets.pop()
         {
             let index = index as usize;
-            self.contenders[index].expected -= 1;
+            self.contenders[index].shortcuts.expected -= 1;
             if !self.join(time, index, id, &mut packets[id]) {
                 dropped.push((id, Cause::Overflow));
             }
-            self.expected.look();
+            self.shortcuts.expected.look();
         }
     }
 
@@ -105,17 +106,17 @@ impl Edcafs {
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) -> Option<(u32, usize, PacketId)> {
-        if self.expected.due > now {
+        if self.shortcuts.expected.due > now {
             return None;
         }
         self.arrive_before(now, packets, dropped);
         let is_idle = |index: u32| self.contenders[index as usize].task.is_none();
-        let place = self.expected.packets.items().iter().position(|(_, _, index)| is_idle(*index))?;
-        let (_, id, index) = self.expected.packets.items()[place];
-        self.expected.packets.remove(place..place + 1);
+        let place = self.shortcuts.expected.packets.items().iter().position(|(_, _, index)| is_idle(*index))?;
+        let (_, id, index) = self.shortcuts.expected.packets.items()[place];
+        self.shortcuts.expected.packets.remove(place..place + 1);
         let index = index as usize;
-        self.contenders[index].expected -= 1;
-        self.expected.look();
+        self.contenders[index].shortcuts.expected -= 1;
+        self.shortcuts.expected.look();
         self.find_first_due(index / self.categories);
         Some((number(index / self.categories), index % self.categories, id))
     }
@@ -124,7 +125,7 @@ impl Edcafs {
     /// nothing to send.
     #[inline(always)]
     pub(in crate::edcaf) fn find_due(&mut self, index: usize) {
-        if self.contenders[index].expected > 0 {
+        if self.contenders[index].shortcuts.expected > 0 {
             self.find_first_due(self.contenders[index].station);
         }
     }
@@ -132,11 +133,11 @@ impl Edcafs {
     /// Determines when the first packet arrives at an EDCAF of this station with nothing to send.
     #[inline(never)]
     fn find_first_due(&mut self, station: usize) {
-        let Self { contenders, categories, expected, .. } = self;
+        let Self { contenders, categories, shortcuts: Shortcuts { expected, .. }, .. } = self;
         let own = &contenders[station * *categories..][..*categories];
         let is_idle = |edcaf: &Edcaf| edcaf.task.is_none();
         expected.due = Time::NEVER;
-        if own.iter().any(|edcaf| is_idle(edcaf) && edcaf.expected > 0) {
+        if own.iter().any(|edcaf| is_idle(edcaf) && edcaf.shortcuts.expected > 0) {
             let mut packets = expected.packets.items().iter();
             let first = packets.find(|(_, _, index)| is_idle(&contenders[*index as usize]));
             expected.due = first.map_or(Time::NEVER, |(time, ..)| *time);

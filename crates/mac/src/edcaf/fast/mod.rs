@@ -9,8 +9,8 @@ mod expected_packets;
 mod run_ppdu;
 mod single_frame;
 
-pub(super) use self::expected_packets::ExpectedPackets;
-pub(super) use self::run_ppdu::RunPpdu;
+use self::expected_packets::ExpectedPackets;
+use self::run_ppdu::RunPpdu;
 pub(crate) use self::single_frame::{SingleAirs, SingleFrame};
 use super::{Classifier, Edcaf, Edcafs, Station, number};
 use crate::access_category::AccessCategory;
@@ -19,11 +19,59 @@ use crate::fast::SaturatedSource;
 /// Backlog required to attach a source; with less, it would soon be detached again.
 const BACKLOG: usize = 1;
 
+/// What shortcuts keep of all stations.
+#[derive(Debug, Default)]
+pub(crate) struct Shortcuts {
+    /// Whether all frames are single frames without windows.
+    sends_singly: bool,
+    /// Whether an exchange of a single frame and its ACK cannot fail, and its NAV ends with it.
+    is_reliable: bool,
+    /// The sender of datagrams just received for which no packets are written.
+    received_run: Option<u32>,
+    expected: ExpectedPackets,
+    /// Stations whose queue became empty while arrivals were deferred.
+    exhausted: Vec<u32>,
+}
+
+impl Shortcuts {
+    #[inline]
+    pub const fn send_singly(&self) -> bool {
+        self.sends_singly
+    }
+
+    #[inline]
+    pub const fn are_reliable(&self) -> bool {
+        self.is_reliable
+    }
+
+    /// When the first packet arrives at an EDCAF that expects it and has nothing to send.
+    #[inline]
+    pub const fn next(&self) -> Time {
+        self.expected.due()
+    }
+
+    /// Number of packets expected.
+    pub fn packets(&self) -> usize {
+        self.expected.len()
+    }
+}
+
+/// What shortcuts keep of an EDCAF.
+#[derive(Debug, Default)]
+pub(crate) struct EdcafShortcuts {
+    /// The only source that feeds its queue, if attached.
+    source: Option<Box<SaturatedSource>>,
+    /// The datagrams of that source that it sends without packets, if any.
+    run: Option<Box<RunPpdu>>,
+    /// Number of packets [expected](ExpectedPackets).
+    expected: u32,
+}
+
 impl Edcaf {
     /// Whether a source feeds its queue.
     #[inline]
     pub(super) const fn has_source(&self) -> bool {
-        self.source.is_some()
+        self.shortcuts.source.is_some()
     }
 }
 
@@ -42,7 +90,7 @@ impl Edcafs {
         let packet = &mut packets[id];
         let index = self.index_for(station, category, packet);
         let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
-        let is_first = self.expected.first >= now || self.contenders[index].ap.is_none();
+        let is_first = self.shortcuts.expected.first >= now || self.contenders[index].ap.is_none();
         is_simple && is_first && self.join(now, index, id, packet)
     }
 
@@ -93,8 +141,8 @@ impl Edcafs {
         assert!(self.can_attach_source(station, category), "a source needs a queue that refuses what does not fit");
         let index = self.index(station, category);
         let contender = &mut self.contenders[index];
-        contender.run.get_or_insert_default().begin_source(&source);
-        contender.source = Some(Box::new(source));
+        contender.shortcuts.run.get_or_insert_default().begin_source(&source);
+        contender.shortcuts.source = Some(Box::new(source));
     }
 
     /// Detaches the source of a station, if any, after enqueueing its datagrams sent before `end`. Datagrams without
@@ -104,10 +152,10 @@ impl Edcafs {
         for index in own.clone() {
             self.enqueue_arrivals_of(index, end, packets);
         }
-        let contender = self.contenders[own].iter_mut().find(|contender| contender.source.is_some())?;
-        let mut source = contender.source.take()?;
+        let contender = self.contenders[own].iter_mut().find(|contender| contender.shortcuts.source.is_some())?;
+        let mut source = contender.shortcuts.source.take()?;
         let rest = source.leave_waiting();
-        contender.source = (!rest.unwritten.is_empty()).then(|| Box::new(rest));
+        contender.shortcuts.source = (!rest.unwritten.is_empty()).then(|| Box::new(rest));
         Some(*source)
     }
 
@@ -115,28 +163,28 @@ impl Edcafs {
     #[inline]
     pub(super) fn note_exhausted(&mut self, index: usize) {
         let contender = &mut self.contenders[index];
-        if let Some(source) = &contender.source {
+        if let Some(source) = &contender.shortcuts.source {
             if source.has_ended() {
-                contender.source = None;
+                contender.shortcuts.source = None;
             } else {
-                self.exhausted.push(number(contender.station));
+                self.shortcuts.exhausted.push(number(contender.station));
             }
         }
     }
 
     /// A station whose queue became empty while arrivals were deferred. The caller detaches its source.
     pub(crate) fn take_exhausted(&mut self) -> Option<u32> {
-        self.exhausted.pop()
+        self.shortcuts.exhausted.pop()
     }
 
     /// Whether the queue of any station became empty while arrivals were deferred.
     pub(crate) fn has_exhausted(&self) -> bool {
-        !self.exhausted.is_empty()
+        !self.shortcuts.exhausted.is_empty()
     }
 
     /// The attached sources.
     pub(crate) fn attached_sources(&mut self) -> impl Iterator<Item = &mut SaturatedSource> {
-        self.contenders.iter_mut().filter_map(|contender| contender.source.as_deref_mut())
+        self.contenders.iter_mut().filter_map(|contender| contender.shortcuts.source.as_deref_mut())
     }
 
     /// Enqueues the datagrams that the sources send before `end`.
@@ -149,7 +197,7 @@ impl Edcafs {
     /// Enqueues the datagrams that the source of one category, if any, sends before `end`.
     #[inline]
     pub(super) fn enqueue_arrivals_of(&mut self, index: usize, end: Time, packets: &mut Packets) {
-        if let Some(source) = &mut self.contenders[index].source
+        if let Some(source) = &mut self.contenders[index].shortcuts.source
             && source.next < end
         {
             self.enqueue_all(index, end, packets);
@@ -160,7 +208,7 @@ impl Edcafs {
     /// arrivals certainly fit: they can be enqueued later.
     #[inline]
     pub(super) fn enqueue_arrivals_before_next(&mut self, index: usize, end: Time, packets: &mut Packets) {
-        let Edcaf { source, waiting, .. } = &self.contenders[index];
+        let Edcaf { shortcuts: EdcafShortcuts { source, .. }, waiting, .. } = &self.contenders[index];
         if let Some(source) = source
             && !waiting.one_fifo().is_some_and(|fifo| !fifo.is_empty() && source.fits(end, fifo))
         {
@@ -259,13 +307,13 @@ impl Edcafs {
         let index = self.index(station, category);
         let is_simple = self.aggregation.as_ref().is_none_or(|rules| !rules.count_in_flight);
         let has_task = self.contenders[index].task.is_some();
-        let is_ready = ap.is_none_or(|ap| !self.late_gauges[ap] && self.expected.first == Time::NEVER);
+        let is_ready = ap.is_none_or(|ap| !self.late_gauges[ap] && self.shortcuts.expected.first == Time::NEVER);
         (is_simple && has_task && is_ready).then_some((index, ap))
     }
 
     #[inline(never)]
     fn enqueue_all(&mut self, index: usize, end: Time, packets: &mut Packets) {
-        let Edcaf { source, waiting, .. } = &mut self.contenders[index];
+        let Edcaf { shortcuts: EdcafShortcuts { source, .. }, waiting, .. } = &mut self.contenders[index];
         let Some(source) = source else { return };
         let arrived = &mut self.arrived;
         waiting.change_fifo(|fifo| {

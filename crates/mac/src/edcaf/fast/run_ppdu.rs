@@ -12,6 +12,7 @@ use super::super::ppdu::{BuildState, rules_between, single_psdu};
 use super::super::psdu_builder::PsduBuilder;
 use super::super::window::Mpdu;
 use super::super::{AggregationRules, BROADCAST, Bytes, Edcaf, Edcafs, Station, Task, number, rate_of};
+use super::EdcafShortcuts;
 use crate::MacEvent;
 use crate::exchange::Purpose;
 use crate::fast::{DatagramRuns, MpduLeads, SaturatedSource};
@@ -42,7 +43,7 @@ impl RunPlan {
 
 /// See the [module](self).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct RunPpdu {
+pub(super) struct RunPpdu {
     datagrams: DatagramRuns,
     plan: Option<RunPlan>,
     /// Number of PPDUs in which the datagrams were sent.
@@ -99,19 +100,19 @@ impl Edcaf {
     /// Whether the EDCAF sends datagrams for which no packets are written.
     #[inline]
     pub fn sends_run(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.len() > 0)
+        self.shortcuts.run.as_ref().is_some_and(|run| run.len() > 0)
     }
 
     /// Number of datagrams in its PPDU that the receiver does not have yet.
     pub fn packets_in_run(&self) -> usize {
-        self.run.as_ref().map_or(0, |run| run.len_under_way())
+        self.shortcuts.run.as_ref().map_or(0, |run| run.len_under_way())
     }
 
     /// Number of datagrams in its queue and PPDU for which no packets are written.
     #[allow(clippy::cast_possible_truncation)]
     pub fn unwritten(&self) -> usize {
-        let waiting = self.source.as_ref().map_or(0, |source| source.unwritten.len());
-        waiting as usize + self.run.as_ref().map_or(0, |run| run.len_under_way())
+        let waiting = self.shortcuts.source.as_ref().map_or(0, |source| source.unwritten.len());
+        waiting as usize + self.shortcuts.run.as_ref().map_or(0, |run| run.len_under_way())
     }
 }
 
@@ -125,7 +126,7 @@ impl Edcafs {
         packets: &mut Packets,
         next_hops: NextHops<'_>,
     ) -> bool {
-        let Edcaf { source, waiting, run, .. } = &self.contenders[index];
+        let Edcaf { shortcuts: EdcafShortcuts { source, run, .. }, waiting, .. } = &self.contenders[index];
         let (Some(source), Some(run)) = (source, run) else { return false };
         if source.unwritten.is_empty() || waiting.one_fifo().is_none_or(|fifo| fifo.written() > 0) {
             return false;
@@ -135,7 +136,13 @@ impl Edcafs {
             Some(plan) if plan.to == to => plan,
             _ => self.plan_run(now, index, to),
         };
-        let Edcaf { source: Some(source), waiting, run: Some(run), windows, task, .. } = &mut self.contenders[index]
+        let Edcaf {
+            shortcuts: EdcafShortcuts { source: Some(source), run: Some(run), .. },
+            waiting,
+            windows,
+            task,
+            ..
+        } = &mut self.contenders[index]
         else {
             return false;
         };
@@ -157,7 +164,7 @@ impl Edcafs {
         let rules = self.stations[rate_of(&self.stations, station, to)].rules.as_ref();
         let contender = &mut self.contenders[index];
         let place = contender.window_to(to, rules);
-        let like = contender.source.as_ref().expect("the source whose datagrams are sent").packet;
+        let like = contender.shortcuts.source.as_ref().expect("the source whose datagrams are sent").packet;
         let length = frame_length(&self.access.timing, &like, self.stations[station].routing_overhead).0;
         let mut plan = RunPlan { to, place, length, most: 0, empty: PsduBuilder::new(0, 0) };
         if let Some(rules) = rules_between(&self.stations, station, to)
@@ -167,7 +174,7 @@ impl Edcafs {
             plan.empty = PsduBuilder::new(self.psdu_limit(now, index, to, Some(mode), Some(rules)), mode.min_subframe);
             plan.most = (1 + plan.psdu(1).how_many_fit(length)).min(rules.window.into());
         }
-        if let Some(run) = &mut self.contenders[index].run {
+        if let Some(run) = &mut self.contenders[index].shortcuts.run {
             run.plan = Some(plan);
         }
         plan
@@ -196,7 +203,9 @@ impl Edcafs {
     /// Forms the next PPDU of an EDCAF that sends datagrams without packets: the datagrams sent before, and as many
     /// more as are waiting and fit.
     pub(in crate::edcaf) fn form_run(&mut self, sender: usize, station: usize) {
-        let Edcaf { run: Some(run), source, waiting, ppdu, .. } = &mut self.contenders[sender] else {
+        let Edcaf { shortcuts: EdcafShortcuts { run: Some(run), source, .. }, waiting, ppdu, .. } =
+            &mut self.contenders[sender]
+        else {
             return;
         };
         let Some(plan) = run.plan else { return };
@@ -223,29 +232,36 @@ impl Edcafs {
     /// Reports datagrams just received for which no packets are written.
     #[inline]
     pub(in crate::edcaf) fn report_run(&mut self) -> Option<MacEvent> {
-        self.received_run.take().map(|sender| MacEvent::Datagrams { sender })
+        self.shortcuts.received_run.take().map(|sender| MacEvent::Datagrams { sender })
     }
 
     /// The receiver gets the datagrams of `sender`, and passes them up.
     pub(in crate::edcaf) fn receive_run(&mut self, now: Time, sender: usize) {
-        let Edcaf { run: Some(run), ppdu, .. } = &self.contenders[sender] else { return };
+        let Edcaf { shortcuts: EdcafShortcuts { run: Some(run), .. }, ppdu, .. } = &self.contenders[sender] else {
+            return;
+        };
         if self.passes_up_singly() && run.leads_of != ppdu.psdu {
             self.find_leads(sender);
         }
-        let Edcaf { run: Some(run), counters, .. } = &mut self.contenders[sender] else { return };
+        let Edcaf { shortcuts: EdcafShortcuts { run: Some(run), .. }, counters, .. } = &mut self.contenders[sender]
+        else {
+            return;
+        };
         run.is_received = true;
         counters.passed_up += run.len();
         if self.categories == self.delays.len() {
             let delays = &mut self.delays[sender % self.categories];
             run.datagrams.ages(now, Duration::MAX, run.leads).for_each(|ages| delays.add_all(ages));
         }
-        self.received_run = Some(number(sender));
+        self.shortcuts.received_run = Some(number(sender));
     }
 
     /// Determines how long before the end of the PPDU its MPDUs are received.
     fn find_leads(&mut self, sender: usize) {
         let times = self.psdu_times(sender);
-        let Edcaf { run: Some(run), ppdu, .. } = &mut self.contenders[sender] else { return };
+        let Edcaf { shortcuts: EdcafShortcuts { run: Some(run), .. }, ppdu, .. } = &mut self.contenders[sender] else {
+            return;
+        };
         let Some(RunPlan { empty, length, .. }) = run.plan else { return };
         let (first, stride) = (empty.end(length), empty.stride(length));
         run.leads = MpduLeads::new(times.psdu.saturating_sub(first), stride, times.byte());
@@ -254,7 +270,11 @@ impl Edcafs {
 
     /// The sender learns that its datagrams have arrived; returns their number.
     pub(in crate::edcaf) fn settle_run(&mut self, sender: usize) -> u64 {
-        let Edcaf { run: Some(run), windows, counters, .. } = &mut self.contenders[sender] else { return 0 };
+        let Edcaf { shortcuts: EdcafShortcuts { run: Some(run), .. }, windows, counters, .. } =
+            &mut self.contenders[sender]
+        else {
+            return 0;
+        };
         let count = run.len();
         if let Some(plan) = run.plan {
             windows[plan.place].pass(count);
@@ -268,7 +288,7 @@ impl Edcafs {
     /// written. Returns whether the PPDU is sent again.
     pub(in crate::edcaf) fn repeats_run(&mut self, sender: usize, packets: &mut Packets) -> bool {
         let contender = &self.contenders[sender];
-        let (Some(run), Some(rules)) = (&contender.run, &self.aggregation) else { return false };
+        let (Some(run), Some(rules)) = (&contender.shortcuts.run, &self.aggregation) else { return false };
         if run.attempts < rules.retry_limit {
             return true;
         }
@@ -280,7 +300,11 @@ impl Edcafs {
     #[cold]
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn write_window(&mut self, sender: usize, packets: &mut Packets) {
-        let Edcaf { run: Some(run), windows, ppdu, .. } = &mut self.contenders[sender] else { return };
+        let Edcaf { shortcuts: EdcafShortcuts { run: Some(run), .. }, windows, ppdu, .. } =
+            &mut self.contenders[sender]
+        else {
+            return;
+        };
         let Some(plan) = run.plan.filter(|_| run.len_under_way() > 0) else { return };
         let window = &mut windows[plan.place];
         let (count, number) = (run.len(), window.next());
@@ -319,7 +343,10 @@ impl Edcafs {
 
     /// Writes packets for the next datagrams in the queue of an EDCAF, at most `most`.
     pub(in crate::edcaf) fn write_out(&mut self, index: usize, most: u64, packets: &mut Packets) {
-        let Edcaf { source: Some(source), waiting, .. } = &mut self.contenders[index] else { return };
+        let Edcaf { shortcuts: EdcafShortcuts { source: Some(source), .. }, waiting, .. } = &mut self.contenders[index]
+        else {
+            return;
+        };
         let arrived = &mut self.arrived;
         waiting.change_fifo(|fifo| {
             source.unwritten.write_out(most, packets, |first, count, time, interval| {
@@ -331,13 +358,13 @@ impl Edcafs {
 
     /// The datagrams of this sender, reported by [`MacEvent::Datagrams`], and how long before now each was received.
     pub(crate) fn datagrams(&self, sender: u32) -> Option<(&DatagramRuns, MpduLeads)> {
-        self.contenders[sender as usize].run.as_ref().map(|run| (&run.datagrams, run.leads))
+        self.contenders[sender as usize].shortcuts.run.as_ref().map(|run| (&run.datagrams, run.leads))
     }
 
     /// Writes packets for these datagrams, which are then passed up one by one.
     #[cold]
     pub(crate) fn write_out_datagrams(&mut self, now: Time, sender: u32, packets: &mut Packets) {
-        let Some(run) = &self.contenders[sender as usize].run else { return };
+        let Some(run) = &self.contenders[sender as usize].shortcuts.run else { return };
         let Some(RunPlan { to, .. }) = run.plan else { return };
         let mut datagrams = run.datagrams.clone(); // the sender counts them when it learns of their arrival
         let (count, up, leads) = (datagrams.len(), &mut self.released.up, run.leads);

@@ -8,6 +8,7 @@ use wifair_units::{Bytes, Duration, Time};
 use super::super::ppdu::single_psdu;
 use super::super::window::Mpdu;
 use super::super::{Access, BROADCAST, Call, Edcaf, Edcafs, MacEvent, Station, Task, number, rate_of};
+use super::EdcafShortcuts;
 use crate::Eifs;
 use crate::exchange::{ExchangeStep, Protection, Purpose};
 
@@ -88,7 +89,7 @@ impl Edcafs {
         });
         let has_fixed_modes = self.stations.iter().all(|station| station.choice.is_none() && !station.link.is_noisy());
         let Access { nav_unit, cf_end, .. } = self.access;
-        self.sends_singly = is_on && is_plain && has_fixed_modes && !cf_end;
+        self.shortcuts.sends_singly = is_on && is_plain && has_fixed_modes && !cf_end;
         let can_fail = self.stations.iter().any(|station| station.errors.are_possible());
         let is_nav_exact = nav_unit == Duration::ZERO;
         // Older stations may not read the response, and wait EIFS.
@@ -97,15 +98,15 @@ impl Edcafs {
             Eifs::AfterError | Eifs::Off => !self.stations.iter().any(|station| station.link.has_extended_responses()),
             Eifs::AfterCollision | Eifs::Nav => self.stations.iter().all(reads_like_first),
         };
-        let is_reliable = self.sends_singly && !can_fail && is_nav_exact && is_read_by_all;
-        self.is_reliable = is_reliable && !self.air_use.is_wanted();
+        let is_reliable = self.shortcuts.sends_singly && !can_fail && is_nav_exact && is_read_by_all;
+        self.shortcuts.is_reliable = is_reliable && !self.air_use.is_wanted();
     }
 
     /// Determines what an EDCAF sends next: the next packet of its queue.
     #[inline(always)]
     pub(in crate::edcaf) fn load_single(&mut self, index: usize, call: &mut Call<'_>) -> bool {
         let Call { now, ref mut packets, ref mut dropped, next_hops, .. } = *call;
-        let Edcaf { ap, source, .. } = &self.contenders[index];
+        let Edcaf { shortcuts: EdcafShortcuts { source, .. }, ap, .. } = &self.contenders[index];
         if ap.is_some() {
             self.arrive_before(now, packets, dropped);
         } else if source.is_some() {
@@ -214,7 +215,7 @@ impl Edcafs {
         let Edcaf { task: Some(Task::Single(frame)), station, counters, .. } = &mut self.contenders[sender] else {
             return None;
         };
-        if !self.is_reliable || frame.airs.protection != Protection::None {
+        if !self.shortcuts.is_reliable || frame.airs.protection != Protection::None {
             return None;
         }
         counters.ppdus += 1;
