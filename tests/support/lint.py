@@ -45,7 +45,7 @@ LARGER_BEFORE = {
     "GeneralChannel": 111,
     "Sender": 207,
     "SharedChannel": 97,
-    "Side": 107,
+    "Side": 109,
     "SpatialChannel": 185,
     "World": 198,
 }
