@@ -79,8 +79,61 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         work.unlink(missing_ok=True)
 
 
+def below(folder: str | os.PathLike[str], *names: str) -> Path:
+    """Give the place of a file to write below a folder, and create the folders between.
+
+    `names` are of the folders between, and of the file. They may be somebody else's.
+
+    Raises
+    ------
+    ValueError
+        If a name leads elsewhere, such as ``".."`` or ``"a/b"``, or is not for people to read.
+    OSError
+        If one of them is a link, which would lead elsewhere, or a folder cannot be created.
+    """
+    path = Path(folder)
+    for name in names:
+        if name in {"", ".", ".."} or "/" in name or "\\" in name or not name.isprintable():
+            raise ValueError(f"{name!r} is no name of a file below `{folder}`")
+        path /= name
+        if path.is_symlink():
+            raise OSError(0, "it is a link: remove it", str(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 LARGEST_INPUT = 500_000_000
 """The largest file of another program that is read, unpacked [B]."""
+
+
+def require_regular(path: str | os.PathLike[str], most: int | None = None) -> int:
+    """Refuse a file that is a device, a pipe or a folder, whose data may not end or not come; return its size [B].
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, is no regular file, or is larger than `most`.
+    """
+    about = Path(path).stat()
+    if stat.S_ISDIR(about.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(about.st_mode):
+        raise OSError(0, "it is no regular file", str(path))
+    if most is not None and about.st_size > most:
+        raise OSError(0, f"it has {about.st_size:,} bytes, at most {most:,}", str(path))
+    return about.st_size
+
+
+def read_regular(path: str | os.PathLike[str], most: int | None = None) -> bytes:
+    """Read a file, which must be a regular one of at most `most` bytes (`LARGEST_INPUT` by default).
+
+    Raises
+    ------
+    OSError
+        As from `require_regular`.
+    """
+    require_regular(path, LARGEST_INPUT if most is None else most)
+    return Path(path).read_bytes()
 
 
 def read_bounded(path: str | os.PathLike[str], most: int | None = None) -> bytes:
@@ -89,17 +142,12 @@ def read_bounded(path: str | os.PathLike[str], most: int | None = None) -> bytes
     Raises
     ------
     OSError
-        If it cannot be read.
+        As from `require_regular`.
     ValueError
-        If it is no regular file, is larger than `most` (`LARGEST_INPUT` by default), or is packed wrongly.
+        If it is larger than `most` (`LARGEST_INPUT` by default) when unpacked, or is packed wrongly.
     """
     most = LARGEST_INPUT if most is None else most
-    about = Path(path).stat()
-    if not stat.S_ISREG(about.st_mode):
-        raise ValueError("it is no regular file")
-    if about.st_size > most:
-        raise ValueError(f"it has more than {most / 1e6:.0f} MB")
-    data = Path(path).read_bytes()
+    data = read_regular(path, most)
     if data.startswith(b"\x1f\x8b"):
         unpacker: Any = zlib.decompressobj(wbits=31)
     elif data.startswith(b"BZh"):

@@ -19,14 +19,18 @@ from numpy.typing import NDArray
 from wifair import _core
 from wifair.columns import Columns, plain_text
 from wifair.errors import ResultsError, ScenarioError
+from wifair.files import read_regular, require_regular
 from wifair.output import PROVENANCE
 from wifair.report import text
 from wifair.scenario import ApQueues, Scenario
 from wifair.statistics import mean_interval
 from wifair.summary import Summary
+from wifair.words import reason
 
 TABLES = ("flows", "cells", "stations", "sessions")
 OVER_TIME = ("series", "queues")
+LARGEST_TEXT = 100_000_000
+"""The largest scenario or provenance [B]. Tables may have any size."""
 
 
 class SavedResults:
@@ -58,14 +62,14 @@ class SavedResults:
             self.seeds = tuple(int(seed) for seed in provenance["seeds"])
             about: dict[str, dict[str, str]] = provenance["columns"]
             scenario = provenance["scenario"]
-            resolved = (folder / "resolved.toml").read_text(encoding="utf-8")
+            resolved = _text(folder / "resolved.toml")
             self.scenario = SimpleNamespace(
                 name=str(scenario["name"]),
                 hash=str(scenario["hash"]),
                 duration_s=float(scenario["duration_s"]),
                 warm_up_s=_warm_up_s(resolved),
                 summary=scenario.get("summary") or f"{_standard(resolved)}{float(scenario['duration_s']):g} s",
-                text=(folder / "scenario.toml").read_text(encoding="utf-8"),
+                text=_text(folder / "scenario.toml"),
                 resolved=resolved,
                 ap_queues=_ap_queues(resolved),
             )
@@ -76,7 +80,7 @@ class SavedResults:
                 if name in about or name in TABLES
             }
         except (AttributeError, KeyError, TypeError, ValueError, OSError) as error:
-            raise ResultsError(f"`{folder}` is not complete, or was changed: {error}") from None
+            raise ResultsError(f"`{folder}` is not complete, or was changed: {_why(error)}") from None
         self.flows, self.cells, self.stations, self.sessions = (tables[name] for name in TABLES)
         self.series, self.queues = tables.get("series"), tables.get("queues")
 
@@ -115,8 +119,12 @@ def read_results(folder: str | os.PathLike[str]) -> SavedResults:
 def _provenance(folder: Path) -> dict[str, Any]:
     path = folder / PROVENANCE
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
+        found = json.loads(_text(path))
+    except RecursionError:
+        raise ResultsError(f"`{path}` is no JSON of ours: it nests too deeply") from None
+    except OSError as error:
+        if path.exists():
+            raise ResultsError(f"cannot read `{path}`: {reason(error)}") from None
         if (folder / "runs.sqlite").exists():
             raise ResultsError(f"`{folder}` is the store of a sweep: read it with wifair.read_sweep") from None
         raise ResultsError(f"`{folder}` holds no results of `wifair run --out`: it has no {PROVENANCE}") from None
@@ -125,6 +133,15 @@ def _provenance(folder: Path) -> dict[str, Any]:
     if not isinstance(found, dict) or "scenario" not in found:
         raise ResultsError(f"`{folder}` holds no results of `wifair run --out`")
     return found
+
+
+def _text(path: Path) -> str:
+    return read_regular(path, LARGEST_TEXT).decode("utf-8")
+
+
+def _why(error: Exception) -> str:
+    """Name the file that the system could not read."""
+    return f"cannot read `{error.filename}`: {reason(error)}" if isinstance(error, OSError) else str(error)
 
 
 def _standard(resolved: str) -> str:
@@ -152,6 +169,7 @@ def _table(folder: Path, name: str, about: dict[str, str], texts: Sequence[str] 
     path = folder / f"{name}.csv"
     if not path.exists():
         return _parquet(folder / f"{name}.parquet", about)
+    require_regular(path)
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
     head, body = (rows[0], rows[1:]) if rows else ([], [])
@@ -176,6 +194,7 @@ def _parquet(path: Path, about: dict[str, str]) -> Columns:
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise ImportError(f"reading `{path}` needs pyarrow: pip install 'wifair[parquet]'") from None
+    require_regular(path)
     table = parquet.read_table(path)
     return Columns({key: _array_of(table[key].to_pylist()) for key in table.column_names}, about)
 

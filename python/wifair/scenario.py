@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from wifair import _core, _toml
 from wifair.errors import ScenarioError
+from wifair.files import require_regular
 from wifair.words import suggestion
 
 
@@ -275,9 +276,8 @@ class Scenario:
         return f"<Scenario {self.name!r}: {self.summary}{changes}>"
 
     def _repr_html_(self) -> str:
-        import html  # noqa: PLC0415
 
-        return f"<b>{html.escape(self.name)}</b>: {html.escape(self.summary)}<pre>{html.escape(self.text)}</pre>"
+        return f"<b>{escape(self.name)}</b>: {escape(self.summary)}<pre>{escape(self.text)}</pre>"
 
 
 Source = Scenario | str | os.PathLike[str] | Mapping[str, object]
@@ -320,9 +320,10 @@ def read_source(path: str | os.PathLike[str], most: int) -> tuple[str, bytes, in
                 raise ValueError("standard input is closed")
             data = sys.stdin.buffer.read(most + 1)
             return name, data, len(data)
+        size = require_regular(path)
         with Path(path).open("rb") as file:
             data = file.read(most + 1)
-            return name, data, max(len(data), Path(path).stat().st_size)
+            return name, data, max(len(data), size)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         why = getattr(error, "strerror", None) or str(error)
         hint = _preset(name) if isinstance(error, FileNotFoundError) else ""

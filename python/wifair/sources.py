@@ -12,6 +12,7 @@ from wifair.exchange import read_flent, read_iperf3
 from wifair.output import PROVENANCE
 from wifair.results import Results
 from wifair.saved import SavedResults, read_results
+from wifair.words import reason
 
 Found: TypeAlias = Results | SavedResults | Capture
 
@@ -50,7 +51,7 @@ def read(path: str) -> list[tuple[str, Found]]:
     except CaptureError as error:
         raise ResultsError(f"`{path}` is neither a scenario (.toml) nor a capture: {error}") from None
     except OSError as error:
-        raise ResultsError(f"cannot read `{path}`: {error.strerror}") from None
+        raise ResultsError(f"cannot read `{path}`: {reason(error)}") from None
 
 
 def _imported(place: Path) -> SavedResults | None:
@@ -62,7 +63,7 @@ def _imported(place: Path) -> SavedResults | None:
 
 
 def _folder(place: Path) -> list[tuple[str, Found]]:
-    if (place / PROVENANCE).is_file():
+    if (place / PROVENANCE).exists():
         found = read_results(place)
         return [(place.name or found.scenario.name, found)]
     from wifair.sweeps.schema import FILE  # noqa: PLC0415

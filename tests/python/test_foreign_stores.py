@@ -154,7 +154,7 @@ def test_a_pipe_in_place_of_the_database_is_refused(tmp_path: Path, text: str) -
         done = subprocess.run(
             [sys.executable, "-m", "wifair", *command], capture_output=True, text=True, timeout=LONG_S, check=False
         )
-        assert (done.returncode, done.stderr) == (2, f"error: `{store / FILE}` is no regular file\n")
+        assert (done.returncode, done.stderr) == (2, f"error: cannot read `{store / FILE}`: it is no regular file\n")
     with pytest.raises(wifair.StoreError, match="is no regular file"):
         compute(requests(text), store)
 

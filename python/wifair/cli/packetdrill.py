@@ -10,6 +10,7 @@ import click
 
 from wifair import _core
 from wifair.cli.common import FAILED, WRONG, complain, echo_json
+from wifair.files import require_regular
 from wifair.words import counted, reason
 
 VERDICTS = ("pass", "differs", "unsupported", "error")
@@ -72,6 +73,7 @@ def _scripts(file: str) -> list[Path]:
 
 def _verdict(path: Path, tolerance_us: int | None) -> dict[str, object]:
     try:
+        require_regular(path)
         verdict, line, column, why = _core.packetdrill(str(path), tolerance_us)
     except OSError as error:
         verdict, line, column, why = "error", None, None, f"cannot read it: {reason(error)}"

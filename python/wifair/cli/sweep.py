@@ -25,6 +25,7 @@ from wifair.cli.common import (
     trying,
 )
 from wifair.errors import Interrupted, StoppedError
+from wifair.files import read_regular
 from wifair.simulate import cores
 from wifair.sweeps.compute import kept_of, limit_of
 from wifair.sweeps.engines import WORKERS_S, Engine, Given, Processes, Threads
@@ -201,7 +202,7 @@ def _asked(
 def _listed(path: str) -> list[Option]:
     with trying("read", path):
         try:
-            text = Path(path).read_text(encoding="utf-8-sig")
+            text = read_regular(path).decode("utf-8-sig")
         except UnicodeDecodeError:
             fail(f"`{path}` is no text in UTF-8")
     return [(f"{path}:{line}", text) for line, text in rows_of(text, path)]

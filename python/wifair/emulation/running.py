@@ -18,7 +18,7 @@ from wifair.capture import Capture
 from wifair.emulation.namespaces import NamespaceHost, Namespaces, check_privileges, clean
 from wifair.emulation.programs import Command, Programs
 from wifair.errors import EmulationError
-from wifair.files import json_text
+from wifair.files import json_text, require_regular
 from wifair.results import Results, SampledResults
 from wifair.scenario import Scenario
 from wifair.words import suggestion
@@ -259,6 +259,7 @@ def replay(path: str) -> tuple[Emulated, dict[str, Any]]:
         If it cannot be read.
     """
     try:
+        require_regular(path)
         facts = json.loads(_core.recording_about(path))
         scenario = Scenario(facts["scenario"], for_programs=True)
         core = _core.Emulation(scenario._core, facts["seed"], facts["flows"])

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from wifair.files import sync
+from wifair.files import read_regular, sync
 from wifair.measure.errors import MeasureError
 from wifair.measure.posix import fcntl
 from wifair.words import reason
@@ -30,11 +30,11 @@ def read(folder: Path) -> list[dict[str, Any]]:
         If there is none, or it is none.
     """
     try:
-        return _lines((folder / NAME).read_bytes())[0]
+        return _lines(read_regular(folder / NAME))[0]
     except FileNotFoundError:
         raise MeasureError(f"`{folder}` holds no measurement") from None
     except OSError as error:
-        raise MeasureError(f"cannot read `{folder / NAME}`: {error.strerror}") from None
+        raise MeasureError(f"cannot read `{folder / NAME}`: {reason(error)}") from None
 
 
 class Journal:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
+from wifair.files import read_regular
 from wifair.reproduce.session import FORMAT, load, reproduce
 
 Entry = dict[str, Any]
@@ -28,7 +28,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
         If it cannot be read.
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = json.loads(read_regular(path).decode("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise RecordError(f"`{path}` is no JSON: {error}") from None
     if not isinstance(document, dict) or not {"format", "effort", "papers"} <= document.keys():

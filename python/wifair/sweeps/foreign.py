@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import stat
 import zlib
 from pathlib import Path
 from typing import Any
 
+from wifair import files
 from wifair.errors import StoreError
 from wifair.words import reason, size
 
@@ -68,7 +68,7 @@ class BoundedConnection(sqlite3.Connection):
             self.most_steps = before
 
 
-def require_regular(file: Path) -> None:
+def require_regular_store(file: Path) -> None:
     """Refuse a file that is a device or a pipe: to open it could wait for ever.
 
     Raises
@@ -77,11 +77,9 @@ def require_regular(file: Path) -> None:
         If it is one.
     """
     try:
-        mode = file.stat().st_mode
+        files.require_regular(file)
     except OSError as error:
         raise StoreError(f"cannot read `{file}`: {reason(error)}") from None
-    if not stat.S_ISREG(mode):
-        raise StoreError(f"`{file}` is no regular file")
 
 
 def strange(connection: sqlite3.Connection) -> dict[str, str]:

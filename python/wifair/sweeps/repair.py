@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from wifair.errors import StoreError
 from wifair.sweeps import checksums
-from wifair.sweeps.foreign import TABLES, USUAL, BoundedConnection, require_regular, strange
+from wifair.sweeps.foreign import TABLES, USUAL, BoundedConnection, require_regular_store, strange
 from wifair.sweeps.schema import (
     APPLICATION,
     FILE,
@@ -70,7 +70,7 @@ def repair(folder: Path) -> Repaired:
     file = folder / FILE
     if not file.exists():
         raise StoreError(f"`{folder}` is no store: there is no `{FILE}` in it")
-    require_regular(file)
+    require_regular_store(file)
     if file.stat().st_size == 0:
         raise StoreError(f"`{file}` is empty: there is nothing to repair. Remove it, and repeat the sweep")
     new = folder / f"{FILE}.repaired"

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from wifair.errors import StoreError
-from wifair.sweeps.foreign import KEPT, VIEW, BoundedConnection, require_plain, require_regular, too_much
+from wifair.sweeps.foreign import KEPT, VIEW, BoundedConnection, require_plain, require_regular_store, too_much
 from wifair.sweeps.foreign import TABLES as TABLE_NAMES
 from wifair.words import reason
 
@@ -69,7 +69,7 @@ def connect(folder: Path, *, create: bool) -> sqlite3.Connection:
     if not file.exists():
         _may_create(folder, create)
     else:
-        require_regular(file)
+        require_regular_store(file)
         check_whole(file)
         if not create and file.stat().st_size == 0:
             raise StoreError(f"`{file}` is empty: there is nothing to read")
