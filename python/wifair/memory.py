@@ -17,6 +17,8 @@ KEPT = 0.9
 """The part of the free memory that runs may take."""
 MUCH_BYTES, MUCH_EVENTS, MUCH_SAMPLES = 1e9, 1e9, 1e7
 """Before runs that take more of one of these, a line on standard error says so."""
+ENDLESS_EVENTS, LARGEST_BYTES = 1e12, 1e15
+"""Estimates above these are not told apart: no figure would mean anything."""
 NO_LIMIT = 1 << 60
 """A larger limit means that there is none: control groups then give a number close to 2**63."""
 
@@ -48,9 +50,13 @@ class MemoryEstimate(NamedTuple):
         return sum(part.bytes for part in self.parts)
 
     def __str__(self) -> str:
+        if max(self.packets, self.events) >= ENDLESS_EVENTS:
+            return (
+                "more than a trillion events, for which a machine that does ten million a second takes more than a day"
+            )
         counts = (("packets", self.packets), ("events", self.events), ("sessions", self.sessions))
         listed = [f"{_count(number)} {what}" for what, number in (*counts, ("samples", self.samples)) if number]
-        return f"about {', '.join([*listed, f'{size(self.memory_bytes)} of memory'])}"
+        return f"about {', '.join([*listed, f'{_bytes(self.memory_bytes)} of memory'])}"
 
 
 def estimate(scenario: Scenario, *, step_ns: int | None = None, frames_ns: int | None = None) -> MemoryEstimate:
@@ -81,9 +87,9 @@ def check(found: MemoryEstimate, runs: int, *, remedy: str = "--yes") -> int:
     fit = int(KEPT * free / max(found.memory_bytes, 1.0))
     if fit >= 1:
         return min(runs, fit)
-    lines = [f"a run needs about {size(found.memory_bytes)} of memory, and {size(free)} are free"]
+    lines = [f"a run needs {_about(found.memory_bytes)} of memory, and {size(free)} are free"]
     lines += [
-        f"  {size(part.bytes)} for {_count(part.number)} {part.what}: `{part.key}` is {part.value}"
+        f"  {_bytes(part.bytes)} for {_count(part.number)} {part.what}: `{part.key}` is {part.value}"
         for part in found.parts[:3]
         if part.key and part.bytes > found.memory_bytes / 10
     ]
@@ -117,10 +123,20 @@ def free_memory() -> int | None:
 
 
 def _count(number: float) -> str:
-    for unit, name in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+    if number >= ENDLESS_EVENTS:
+        return "more than a trillion"
+    for unit, name in ((1e9, "billion"), (1e6, "million")):
         if number >= unit:
             return f"{general(number / unit)} {name}"
     return f"{float(f'{number:.3g}'):,.0f}"
+
+
+def _about(number: float) -> str:
+    return ("" if number >= LARGEST_BYTES else "about ") + _bytes(number)
+
+
+def _bytes(number: float) -> str:
+    return f"more than {size(LARGEST_BYTES)}" if number >= LARGEST_BYTES else size(number)
 
 
 def _of_machine() -> int | None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +21,7 @@ from wifair.cli import main
     [
         ("gzip bomb", "it has more than 1 MB unpacked"),
         ("bzip2 bomb", "it has more than 1 MB unpacked"),
-        ("large", "it has more than 1 MB"),
+        ("large", "it has 1,000,001 bytes, at most 1,000,000"),
         ("cut off", "the packed file is cut off"),
         ("device", "it is no regular file"),
         ("fifo", "it is no regular file"),
@@ -52,3 +54,28 @@ def test_an_import_is_bounded(
     answer = CliRunner().invoke(main, ["import", program, str(file)])
     assert (answer.exit_code, says in answer.stderr) == (2, True), (answer.output, answer.exception)
     assert str(file) in answer.stderr
+
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.mark.parametrize(
+    ("program", "change", "says"),
+    [
+        ("iperf3", lambda d: d["end"]["streams"][1]["sender"].update(seconds="ten"),
+         '`end.streams[1].sender.seconds`, which is "ten"'),
+        ("iperf3", lambda d: d["intervals"].__setitem__(2, 7), "`intervals[2]`, which is 7"),
+        ("iperf3", lambda d: d["start"].pop("test_start"), '`start`, which is a table: it has no "test_start"'),
+        ("flent", lambda d: d["x_values"].__setitem__(3, "x"), '`x_values[3]`, which is "x"'),
+        ("flent", lambda d: d["results"]["TCP upload::1"].__setitem__(5, {}),
+         '`results["TCP upload::1"][5]`, which is a table'),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_in_an_import_has_its_place(program: str, change: Any, says: str, tmp_path: Path) -> None:
+    found = next(DATA.rglob("3up.json" if program == "iperf3" else "three_up.flent.gz"))
+    document = json.loads(gzip.decompress(found.read_bytes()) if program == "flent" else found.read_text())
+    change(document)
+    file = tmp_path / "x.flent"
+    file.write_text(json.dumps(document))
+    answer = CliRunner().invoke(main, ["import", program, str(file)])
+    assert (answer.exit_code, f"at {says}" in answer.stderr) == (2, True), answer.output

@@ -115,6 +115,21 @@ def test_a_large_run_reports_its_needs_beforehand(text: str, monkeypatch: pytest
     assert told == ["2 of 60"]
 
 
+def test_an_estimate_without_meaning_is_no_figure(file: Path) -> None:
+    """A year of events at ten million a second is 3.2e14."""
+    for duration in ("100 h", "10000000 s"):
+        said = command("check", file, "--set", f"duration={duration}")[0]
+        assert "a run takes about" in said
+    said = command("check", file, "--set", "duration=3000000000 s")[0]
+    assert said.endswith(
+        "a run takes more than a trillion events, for which a machine that does ten million a second takes more than"
+        " a day\n"
+    )
+    assert "trillion" not in str(memory.MemoryEstimate(9e11, 9e11, 9e11, 9e11, ()))
+    endless = memory.MemoryEstimate(1.0, 1.0, 2e12, 2e12, (memory.Part("samples", 2e12, 5e15, "x", "y"),))
+    assert str(endless).endswith("more than a trillion samples, more than 1,000 TB of memory")
+
+
 @pytest.mark.parametrize("bad", [1.5, True, [True], [None]])
 def test_seeds_are_whole_numbers(text: str, bad: Any) -> None:
     with pytest.raises(TypeError, match=r"^seed .* is no whole number$"):

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from wifair.errors import ResultsError
-from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, complete, repetitions_of
+from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, repetitions_of
+from wifair.exchange.located import complete
 from wifair.files import read_bounded
-from wifair.words import counted
+from wifair.words import counted, reason
 
 VERSIONS = (1, 2, 3, 4)
 NO_FLOWS = (
@@ -62,8 +63,7 @@ def read_flent(*paths: str | os.PathLike[str], name: str | None = None) -> Impor
     repetitions = repetitions_of(read, _repetition, "flows", "no upload or download with data")
     metadata = documents[str(paths[0])][0]["metadata"]
     test, title = str(metadata.get("NAME") or "test"), str(metadata.get("TITLE") or "")
-    with complete(paths[0]):
-        length_s = float(metadata.get("LENGTH") or 0)
+    length_s = complete(paths[0], documents[str(paths[0])][0], lambda one: float(one["metadata"].get("LENGTH") or 0))
     program = f"flent {metadata.get('FLENT_VERSION') or ''}".strip()
     summary = f"{program}, {test}, {counted(len(repetitions[0].flows), 'flow')}, {length_s:g} s"
     texts = {Path(path).name: text for path, (_, text) in documents.items()}
@@ -75,7 +75,7 @@ def _document(path: str | os.PathLike[str]) -> tuple[dict[str, Any], str]:
         text = read_bounded(path).decode("utf-8")
         document = json.loads(text)
     except OSError as error:
-        raise ResultsError(f"cannot read `{path}`: {error.strerror}") from None
+        raise ResultsError(f"cannot read `{path}`: {reason(error)}") from None
     except RecursionError:
         raise ResultsError(f"`{path}` is no data file of Flent: its lists nest too deeply") from None
     except ValueError as error:

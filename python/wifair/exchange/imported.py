@@ -6,7 +6,6 @@ import hashlib
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +15,7 @@ from wifair import metrics
 from wifair._core import __version__
 from wifair.columns import Columns, finite
 from wifair.errors import ResultsError
+from wifair.exchange.located import complete
 from wifair.saved import SavedResults
 
 Document = TypeVar("Document")
@@ -175,15 +175,6 @@ class ImportedResults(SavedResults):
             folder.write(self)
 
 
-@contextmanager
-def complete(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the error of what is missing or wrong in a document into `ResultsError`."""
-    try:
-        yield
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ResultsError(f"`{path}` is not complete: {type(error).__name__} {error}") from None
-
-
 def repetitions_of(
     documents: Mapping[str, Document], read: Callable[[Document], ImportedFile], what: str, nothing: str
 ) -> list[ImportedFile]:
@@ -207,12 +198,13 @@ def repetitions_of(
     """
     found: list[ImportedFile] = []
     for path, document in documents.items():
-        with complete(path):
-            found.append(read(document))
-            if found[-1].flows:
-                _cell(found[-1])  # refuses goodput that is no number
+        found.append(complete(path, document, read))
         if not found[-1].flows:
             raise ResultsError(f"`{path}` has {nothing}")
+        try:
+            _cell(found[-1])  # refuses goodput that is no number
+        except (ValueError, OverflowError) as error:
+            raise ResultsError(f"`{path}` is not complete: {error}") from None
     first, *others = [[(flow.name, flow.direction) for flow in one.flows] for one in found]
     paths = list(documents)
     for path, shape in zip(paths[1:], others):

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from wifair.errors import ResultsError
-from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, complete, repetitions_of
+from wifair.exchange.imported import FlowRow, ImportedFile, ImportedResults, repetitions_of
+from wifair.exchange.located import complete
 from wifair.files import read_bounded
-from wifair.words import counted, general
+from wifair.words import counted, general, reason
 
 
 def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> ImportedResults:
@@ -60,9 +61,12 @@ def read_iperf3(*paths: str | os.PathLike[str], name: str | None = None) -> Impo
     first = next(iter(documents.values()))
     program = str(first["start"].get("version", "iperf3")).replace("iperf ", "iperf3 ")
     streams = counted(len(repetitions[0].flows), "stream")
-    with complete(paths[0]):
-        duration_s = max(_seconds(first, stream) for stream in _ends(first))
-        summary = f"{program}, {first['start']['test_start']['protocol']}, {streams}, {general(duration_s)} s"
+    protocol, duration_s = complete(
+        paths[0],
+        first,
+        lambda one: (one["start"]["test_start"]["protocol"], max(_seconds(one, stream) for stream in _ends(one))),
+    )
+    summary = f"{program}, {protocol}, {streams}, {general(duration_s)} s"
     short = [str(one["error"]) for one in documents.values() if one.get("error")]
     summary += f", cut short ({short[0]})" if short else ""
     label = name or Path(paths[0]).name.removesuffix(".json")
@@ -74,7 +78,7 @@ def _text(path: str | os.PathLike[str]) -> str:
     try:
         return read_bounded(path).decode("utf-8", "surrogateescape")
     except OSError as error:
-        raise ResultsError(f"cannot read `{path}`: {error.strerror}") from None
+        raise ResultsError(f"cannot read `{path}`: {reason(error)}") from None
     except ValueError as error:
         raise ResultsError(f"cannot read `{path}`: {error}") from None
 
