@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 import os
@@ -37,6 +36,7 @@ from wifair.errors import INTERRUPTION, CaptureError, Interrupted
 from wifair.figures.style import Look
 from wifair.output import Folder
 from wifair.progress import ProgressBar
+from wifair.streams import escape
 
 POLL_S = 0.05
 NEAR_S = 0.1e-3
@@ -298,7 +298,7 @@ class Capture:
             for graph in ("tsg", "owin", "rtt", "tput"):
                 text = self._core.xplot(flow["connection"] - 1, side, graph)
                 if text is not None:
-                    path = folder / f"{flow['connection']}_{flow['direction']}_{graph}.xpl"
+                    path = files.below(folder, f"{flow['connection']}_{flow['direction']}_{graph}.xpl")
                     files.write_text(path, text)
                     written.append(path)
         return written
@@ -376,7 +376,7 @@ class Capture:
         return text(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(text(self, NOTEBOOK_COLUMNS))}</pre>"
+        return f"<pre>{escape(text(self, NOTEBOOK_COLUMNS))}</pre>"
 
     def _need_packets(self) -> None:
         if self.packets is None:
@@ -520,6 +520,8 @@ def read_capture(
         raise ValueError(f"{connections} connections: expected at least 1")
     if name == "-" and sys.stdin is None:
         raise CaptureError("standard input is closed")
+    if name != "-":
+        files.require_regular(name)
     return Capture(_read(name, wanted, progress), name)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 from wifair.capture_report import aggregate_rows, air_time, head, limit, round_trip_s, transmitter, unknown_air_time
 from wifair.explaining import explain
 from wifair.report import NOTHING, percent, rate, ratio, time
+from wifair.streams import escape
 from wifair.words import KEPT, size
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def page(capture: Capture) -> str:
     first, *notes = head(capture)
     has_any = capture.flows.rows or capture.datagrams.rows or capture.echoes.rows
     findings = explain(capture).findings if has_any else []
-    body = [_verdict(capture, findings), f'<p class="note">{html.escape(first)}</p>']
+    body = [_verdict(capture, findings), f'<p class="note">{escape(first)}</p>']
     if capture.damage is not None:
-        body.append(f'<p class="damage">{html.escape(capture.damage)}: what came before is analysed.</p>')
+        body.append(f'<p class="damage">{escape(capture.damage)}: what came before is analysed.</p>')
     if notes:
-        body.append('<ul class="note">' + "".join(f"<li>{html.escape(note)}</li>" for note in notes) + "</ul>")
+        body.append('<ul class="note">' + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>")
     if capture.flows.rows:
         body += ["<h2>Who got how much</h2>", _bars(capture), overview_svg(capture)]
         body += ["<h2>What happened, and why</h2>", _findings(findings)]
@@ -80,8 +80,8 @@ def page(capture: Capture) -> str:
             body.append(f'<p class="note">The {len(shown)} flows with the most bytes of {capture.flows.rows}.</p>')
     for flow in shown:
         title = f"{flow['from']} \u2192 {flow['to']}"
-        body += [f"<h3>{html.escape(title)}</h3>", flow_svg(capture, flow), _all_figures(capture, flow)]
-    title = html.escape(f"Capture {capture.path}")
+        body += [f"<h3>{escape(title)}</h3>", flow_svg(capture, flow), _all_figures(capture, flow)]
+    title = escape(f"Capture {capture.path}")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -113,7 +113,7 @@ def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
     topics = VERDICT if flows else [finding.topic for finding in findings]
     said = [finding.text for topic in topics for finding in findings if finding.topic == topic]
     paragraphs = ([f"<p><strong>{lead}</strong></p>"] if lead else []) + [
-        f"<p>{html.escape(_kept(text))}</p>" for text in said
+        f"<p>{escape(_kept(text))}</p>" for text in said
     ]
     bad = " bad" if count else ""
     return f'<div class="verdict{bad}">{"".join(paragraphs)}</div>'
@@ -126,7 +126,7 @@ def _kept(text: str) -> str:
 
 def _findings(findings: Sequence[Finding]) -> str:
     rows = "".join(
-        f"<tr><td><strong>{html.escape(one.topic)}</strong></td><td>{html.escape(_kept(one.text))}</td></tr>"
+        f"<tr><td><strong>{escape(one.topic)}</strong></td><td>{escape(_kept(one.text))}</td></tr>"
         for one in findings
         if one.topic not in VERDICT
     )
@@ -143,7 +143,7 @@ def _bars(capture: Capture) -> str:
         bad = " bad" if flows["starved"][row] else ""
         shown = rate(float(goodput[row])) + (", starved" if bad else "")
         parts.append(
-            f'<div class="{bad.strip()}">{html.escape(_arrow(str(flows["name"][row])))}</div>'
+            f'<div class="{bad.strip()}">{escape(_arrow(str(flows["name"][row])))}</div>'
             f'<div class="track"><div class="bar{bad}" style="width:{100 * goodput[row] / top:.2f}%"></div></div>'
             f'<div class="{bad.strip()}">{shown}</div>'
         )
@@ -195,7 +195,7 @@ def _hosts(capture: Capture) -> list[str]:
             cells.append([(peer, None), (port.rpartition(":")[2], None), (way, None), *_figures_of(capture, row)])
         inner = _table(titles, cells, [bool(flows["starved"][row]) for row in rows])
         unfolded = " open" if len(own) <= 8 or starved else ""
-        out.append(f"<details{unfolded}><summary>{html.escape(said)}</summary>{inner}</details>")
+        out.append(f"<details{unfolded}><summary>{escape(said)}</summary>{inner}</details>")
     return out
 
 
@@ -306,10 +306,10 @@ def _table(titles: Sequence[str], rows: Iterable[Sequence[Cell]], marked: Iterab
         cells = []
         for text, number in row:
             value = "" if number is None or math.isnan(number) else f' data-value="{number:.12g}"'
-            cells.append(f"<td{value}>{html.escape(text)}</td>")
+            cells.append(f"<td{value}>{escape(text)}</td>")
         style = ' class="starved"' if mark else ""
         lines.append(f"<tr{style}>{''.join(cells)}</tr>")
-    titled = "".join(f'<th scope="col"><button type="button">{html.escape(title)}</button></th>' for title in titles)
+    titled = "".join(f'<th scope="col"><button type="button">{escape(title)}</button></th>' for title in titles)
     return (
         f'<div class="scroll"><table class="sortable"><thead><tr>{titled}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
@@ -325,8 +325,8 @@ def _all_figures(capture: Capture, flow: dict[str, Any]) -> str:
     about = capture.connections.about
     side = capture.document["connections"][flow["connection"] - 1][flow["direction"]]
     rows = "".join(
-        f"<tr><td>{html.escape(name)}</td><td>{html.escape('' if value is None else str(value))}</td>"
-        f'<td style="text-align:left">{html.escape(about.get(name, ""))}</td></tr>'
+        f"<tr><td>{escape(name)}</td><td>{escape('' if value is None else str(value))}</td>"
+        f'<td style="text-align:left">{escape(about.get(name, ""))}</td></tr>'
         for name, value in side.items()
     )
     return f'<details><summary>All figures</summary><div class="scroll"><table>{rows}</table></div></details>'

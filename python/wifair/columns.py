@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import importlib
 import math
 import re
@@ -13,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wifair import _core
+from wifair.streams import escape
 from wifair.tables import aligned, html_rows
 from wifair.words import cell, suggestion
 
@@ -208,12 +208,9 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return "\n".join([*aligned(rows), *self._more()])
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f'<th title="{html.escape(self._about.get(name, ""), quote=True)}">{html.escape(name)}</th>'
-            for name in self._data
-        )
+        head = "".join(f'<th title="{escape(self._about.get(name, ""))}">{escape(name)}</th>' for name in self._data)
         body = html_rows(map(_shown, row) for row in self._head())
-        more = "".join(f"<p>{html.escape(line)}</p>" for line in self._more())
+        more = "".join(f"<p>{escape(line)}</p>" for line in self._more())
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def _head(self) -> list[tuple[object, ...]]:

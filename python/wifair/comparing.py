@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import os
 import shutil
@@ -27,6 +26,7 @@ from wifair.seeds import Seeding, read_seeds
 from wifair.simulate import run
 from wifair.sources import Found, is_scenario, read
 from wifair.statistics import NO_INTERVAL, Interval, limits, mean_interval, paired_difference, welch_difference
+from wifair.streams import escape
 from wifair.tables import aligned
 from wifair.words import counted, general
 
@@ -377,7 +377,7 @@ class Comparison(Drawable):
         return self.text()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text())}</pre>"
+        return f"<pre>{escape(self.text())}</pre>"
 
 
 def compare(

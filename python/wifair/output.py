@@ -58,7 +58,7 @@ class Folder:
         """Fill the folder with the tables of `results`."""
         with files.named(self.path):
             for name, text in results.sources.items():
-                (self._work / name).write_text(text, encoding="utf-8")
+                files.below(self._work, name).write_text(text, encoding="utf-8")
             texts = {name: columns.texts for name, columns in results.tables.items()}
             self._write_tables(results.tables, {**results._origin(), "command": command}, {"texts": texts})
             self._write_json("summary.json", results._summary())
@@ -66,7 +66,7 @@ class Folder:
     def write_capture(self, capture: Capture, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `capture`, and its JSON."""
         with files.named(self.path):
-            files.write_text(self._work / "analysis.json", itertools.chain(capture.json_parts(), "\n"))
+            files.write_text(files.below(self._work, "analysis.json"), itertools.chain(capture.json_parts(), "\n"))
             origin = {"version": __version__, "capture": capture.path, "damage": capture.damage, "command": command}
             self._write_tables(capture.tables, origin, {})
 
@@ -74,14 +74,14 @@ class Folder:
         """Write the tables, and their provenance: `origin`, what the columns mean, and `more`."""
         for name, columns in tables.items():
             for form in self.formats:
-                write_table(columns, self._work / f"{name}.{form}")
+                write_table(columns, files.below(self._work, f"{name}.{form}"))
         about = {name: columns.about for name, columns in tables.items()}
         self._write_json(PROVENANCE, {**origin, "columns": about, **more})
 
     def _write_json(self, name: str, document: object) -> None:
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
         # Bytes of file names that are not UTF-8 become \udcXX, which JSON can express.
-        (self._work / name).write_bytes(text.encode("utf-8", "backslashreplace"))
+        files.below(self._work, name).write_bytes(text.encode("utf-8", "backslashreplace"))
 
     def __enter__(self) -> Folder:
         return self

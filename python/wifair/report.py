@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 import shutil
@@ -11,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wifair.statistics import FEWEST, NO_INTERVAL, Interval, limits, mean_interval
+from wifair.streams import escape
 from wifair.tables import aligned, html_rows, left_out
 from wifair.words import KEPT, cell, counted, general, together
 
@@ -62,15 +62,15 @@ def html_tables(results: Results | SavedResults) -> str:
         _html_table(columns) for columns in (_flow_columns(results), _datagram_columns(results)) if columns
     )
     figures = html_rows(_cell_pairs(results), titled=True)
-    return f"<b>{html.escape(_title(results))}</b>{tables}<table>{figures}</table>" + (
+    return f"<b>{escape(_title(results))}</b>{tables}<table>{figures}</table>" + (
         f"<p>({NO_INTERVAL})</p>" if 1 < len(results.seeds) < FEWEST else ""
     )
 
 
 def _html_table(columns: list[tuple[str, list[str]]]) -> str:
-    heads = "".join(f"<th>{html.escape(head)}</th>" for head, _ in columns)
+    heads = "".join(f"<th>{escape(head)}</th>" for head, _ in columns)
     body = html_rows(zip(*(cells[:MOST_ROWS] for _, cells in columns)))
-    more = "".join(f"<p>{html.escape(line)}</p>" for line in _left_out(len(columns[0][1])))
+    more = "".join(f"<p>{escape(line)}</p>" for line in _left_out(len(columns[0][1])))
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 

@@ -6,6 +6,7 @@ therefore has no control characters, and none that change the direction of text;
 
 from __future__ import annotations
 
+import html
 import io
 import os
 import re
@@ -20,6 +21,11 @@ SHOWN_AS = "\ufffd"
 def printable(text: str) -> str:
     """Replace characters that a terminal would obey rather than show."""
     return HIDDEN.sub(SHOWN_AS, text)
+
+
+def escape(text: str) -> str:
+    """Write a text as a part of HTML, or of a value in double quotes there."""
+    return html.escape(printable(text))
 
 
 class PlainStream(io.TextIOWrapper):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Container, Iterable, Sequence
 
+from wifair.streams import escape
 from wifair.words import counted
 
 
@@ -30,7 +30,7 @@ def html_rows(rows: Iterable[Iterable[str]], *, titled: bool = False) -> str:
     return "".join(
         "<tr>"
         + "".join(
-            f"<{tag}>{html.escape(cell)}</{tag}>"
+            f"<{tag}>{escape(cell)}</{tag}>"
             for at, cell in enumerate(row)
             for tag in ("th" if titled and at == 0 else "td",)
         )

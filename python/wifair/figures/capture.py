@@ -46,7 +46,7 @@ def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[
     written = []
     for form in formats:
         for name, draw in _figures(capture, look):
-            path = folder / f"{name}.{form}"
+            path = files.below(folder, f"{name}.{form}")
             files.write_bytes(path, _render(draw, form, look))
             written.append(path)
     return written

@@ -18,6 +18,7 @@ from wifair.figures.style import (
     Look,
     logarithmic,
     new_figure,
+    plain,
     settings,
     thousands_apart,
 )
@@ -103,7 +104,7 @@ class _Run:
         figure = new_figure(self.look, height_in=sum(heights) + 0.35 * len(heights) + 0.35)
         if self.look.title is None:
             letters = int(15 * (self.look.width_in or TWO_COLUMNS))
-            figure.suptitle(textwrap.fill(self._title(), letters), x=0.01, ha="left")
+            figure.suptitle(textwrap.fill(plain(self._title()), letters), x=0.01, ha="left")
         if self.series is None:
             self._bars(figure.subplots())
             return figure
@@ -270,7 +271,7 @@ class _Run:
         assert self.series is not None
         for number, name in enumerate(sorted(set(self.series["flow"].tolist()) - set(self.names))[: len(COLOURS)]):
             one = self.series.where(flow=name)
-            axes.plot(one["time_s"], one["srtt_s"] * 1e3, color=COLOURS[number], linewidth=0.8, label=name)
+            axes.plot(one["time_s"], one["srtt_s"] * 1e3, color=COLOURS[number], linewidth=0.8, label=plain(name))
         axes.set_ylabel(self.look.label("srtt_s", "RTT of pings [ms]"))
         _from_zero(axes, logy=False)
         if legend is None or not legend.get_legend():

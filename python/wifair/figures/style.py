@@ -13,6 +13,7 @@ from typing import Any
 
 from wifair import files
 from wifair.figures.labels import RATIOS
+from wifair.streams import printable
 
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.16
 """Widths [in] of a column and of a page in the journals of IEEE; those of ACM are about the same."""
@@ -110,7 +111,8 @@ class Look:
 
     def label(self, name: str, default: str | None = None) -> str:
         """Return the text for `name`: the user's, else `default`, else the name itself."""
-        return self.labels.get(name, name if default is None else default)
+        given = self.labels.get(name)
+        return plain(name if default is None else default) if given is None else given
 
     def check_labels(self, known: Mapping[str, object] | set[str] | list[str]) -> None:
         """Refuse a label for something that the figure does not show.
@@ -124,6 +126,11 @@ class Look:
             if name not in known:
                 there = ", ".join(list(known)[:12])
                 raise ValueError(f"label `{name}`: the figure shows nothing of that name; there are {there}")
+
+
+def plain(text: str) -> str:
+    """Make a text that may be somebody else's fit for a figure: characters that are seen, and no formulas."""
+    return printable(text).replace("$", r"\$")
 
 
 def _size(text: str) -> tuple[float, float | None]:

@@ -45,8 +45,7 @@ def export(folder: str | os.PathLike[str], start: page.Start | None = None, *, f
     there = [path for path in paths if path.exists()]
     if there and not force:
         raise FileExistsError(f"`{there[0]}` exists: choose another folder, or replace it with --force")
-    folder.mkdir(parents=True, exist_ok=True)
     for path in paths:
         data = page.index(start or page.Start(), engine="wasm") if path.name == "index.html" else page.read(path.name)
-        files.write_bytes(path, data)
+        files.write_bytes(files.below(folder, path.name), data)
     return paths

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
-
 from wifair.laboratory.page import Start
 from wifair.laboratory.server import LabServer
 from wifair.scenario import Scenario, Source, scenario_of
+from wifair.streams import escape
 
 
 class LabView:
@@ -52,7 +51,7 @@ class LabView:
         self._server.close()
 
     def _repr_html_(self) -> str:
-        url = html.escape(self.url)
+        url = escape(self.url)
         return (
             f'<iframe src="{url}" title="wifair lab" style="width:100%;height:{self._height}px;border:1px solid #8888">'
             f'</iframe><br><a href="{url}" target="_blank" rel="noopener">open in a new tab</a>'

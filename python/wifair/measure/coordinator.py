@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from wifair._core import __version__
+from wifair.files import below
 from wifair.measure import fields
 from wifair.measure.clock import now
 from wifair.measure.errors import MeasureError, ProtocolError
@@ -27,6 +28,8 @@ from wifair.words import reason
 ATTEMPTS = 2
 """How often a repetition is tried before it has failed."""
 LARGEST_CAPTURE = 300 << 20
+CAPTURES = "captures"
+"""The folder of captures in that of a measurement."""
 
 
 def slug(name: str) -> str:
@@ -200,11 +203,9 @@ class Coordinator:
 
     async def _fetch(self, talk: _Talk, case: int, repetition: int, host: str) -> str:
         """Copy a capture from a host. Returns its name in the folder."""
-        name = f"captures/{slug(self.plan.cases[case].name)}-{repetition}-{slug(host)}.pcap"
-        path = self.folder / name
+        name = f"{slug(self.plan.cases[case].name)}-{repetition}-{slug(host)}.pcap"
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("wb") as file:
+            with below(self.folder, CAPTURES, name).open("wb") as file:
                 offset = 0
                 while offset < LARGEST_CAPTURE:
                     answer = await talk.ask({"type": "fetch", "host": host, "offset": offset}, "chunk")
@@ -216,10 +217,10 @@ class Coordinator:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise MeasureError(f"cannot write `{path}`: {reason(error)}") from None
+            raise MeasureError(f"cannot write `{self.folder / CAPTURES / name}`: {reason(error)}") from None
         except ValueError as error:
             raise ProtocolError("a capture in no known form") from error
-        return name
+        return f"{CAPTURES}/{name}"
 
     @staticmethod
     def head(plan: Plan, command: str | None) -> dict[str, Any]:

@@ -318,11 +318,11 @@ class Measurement:
         """
         base = Path(folder)
         for name, results in self.cases.items():
-            with Folder(base / "cases" / self._slugs[name], formats=formats, force=True) as out:
+            with Folder(files.below(base, "cases", self._slugs[name]), formats=formats, force=True) as out:
                 out.write(results, command=self.command)
-        files.write_text(base / "table.csv", self.table.to_csv())
+        files.write_text(files.below(base, "table.csv"), self.table.to_csv())
         if self.captured.rows:
-            files.write_text(base / "captured.csv", self.captured.to_csv())
+            files.write_text(files.below(base, "captured.csv"), self.captured.to_csv())
 
     @cached_property
     def _slugs(self) -> dict[str, str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from html import escape as _e
 from importlib.resources import files
 
 import numpy as np
@@ -25,6 +24,7 @@ from wifair.reproduce.session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row
 from wifair.reproduce.tallies import by_reading, sentence
 from wifair.reproduce.text import compared, first_readings, number, shown_rows
+from wifair.streams import escape as _e
 from wifair.words import counted
 
 MARKS = {"holds": "\u2713", "partly": "\u25d1", "depends": "\u25d0", "fails": "\u2717", "undecided": "?"}
@@ -59,7 +59,8 @@ def index(outcome: Outcome, figures: Mapping[str, Sequence[str]]) -> str:
     """Write the overview page: numbers of verdicts, surprises, every claim, every figure."""
     cards = "".join(_card(item) for item in outcome.papers)
     thumbs = "".join(
-        f'<a href="{item.paper.key}.html#{key}"><img loading="lazy" src="{item.paper.key}/{key}.svg" alt="">'
+        f'<a href="{_e(item.paper.key)}.html#{_e(key)}">'
+        f'<img loading="lazy" src="{_e(item.paper.key)}/{_e(key)}.svg" alt="">'
         f"{_e(item.paper.experiment(key).title)}</a>"
         for item in outcome.papers
         for key in figures.get(item.paper.key, ())
@@ -87,7 +88,7 @@ def formats(effort: Effort) -> tuple[str, ...]:
 
 def _card(item: PaperOutcome) -> str:
     return (
-        f'<a class="card" href="{item.paper.key}.html"><h3>{_e(item.paper.cite)}</h3>'
+        f'<a class="card" href="{_e(item.paper.key)}.html"><h3>{_e(item.paper.cite)}</h3>'
         f'<p class="small">{_e(item.paper.title)}</p>{_counts(item)}</a>'
     )
 
@@ -124,7 +125,7 @@ def _line(of: Paper, judged: Judged) -> str:
     tail = f'<div class="small">does not hold: {_e(failing)}</div>' if failing else ""
     return (
         f'<tr data-verdict="{_kinds(judged)}"><td>{_verdict(judged.judgement)}{_tag(judged)}</td>'
-        f'<td><a href="{of.key}.html#{judged.claim.id}">{_e(judged.claim.says)}</a>{tail}</td>'
+        f'<td><a href="{_e(of.key)}.html#{_e(judged.claim.id)}">{_e(judged.claim.says)}</a>{tail}</td>'
         f'<td class="small">{_e(_short(of))}</td></tr>'
     )
 
@@ -167,7 +168,7 @@ def paper(
 ) -> str:
     """Write the page of a paper: each experiment with figure, residuals and claims; tables of claims; the README."""
     of = item.paper
-    links = "".join(f'<li><a href="#{key}">{_e(of.experiment(key).title)}</a></li>' for key in item.tables)
+    links = "".join(f'<li><a href="#{_e(key)}">{_e(of.experiment(key).title)}</a></li>' for key in item.tables)
     parts = [
         f'<p><a href="index.html">All papers</a></p><h1>{_e(of.title)}</h1>',
         _effort(effort),
@@ -179,7 +180,7 @@ def paper(
     for key, table in item.tables.items():
         experiment = of.experiment(key)
         rows = shown_rows(experiment, table)
-        parts.append(f'<h2 id="{key}">{_e(experiment.title)}</h2>')
+        parts.append(f'<h2 id="{_e(key)}">{_e(experiment.title)}</h2>')
         if experiment.note:
             parts.append(f"<p>{_inline(experiment.note)}</p>")
         seen = ""
@@ -191,13 +192,14 @@ def paper(
         claims = "".join(_claim(of, judged) for judged in item.claims if judged.claim.experiment == key)
         beside = " beside" if seen and experiment.size[0] < WIDE_INCH else ""
         parts.append(f'<div class="experiment{beside}"><div>{seen}</div><div>{claims}</div></div>')
-        files = ", ".join(f'<a href="{of.key}/{key}.{end}">{end.upper()}</a>' for end in formats(effort))
-        every = f'<a href="{of.key}/{key}.csv">CSV</a>' + (f"; figure: {files}" if key in figures else "")
+        files = ", ".join(f'<a href="{_e(of.key)}/{_e(key)}.{end}">{end.upper()}</a>' for end in formats(effort))
+        every = f'<a href="{_e(of.key)}/{_e(key)}.csv">CSV</a>' + (f"; figure: {files}" if key in figures else "")
         full = " --full" if effort.value == "full" else ""
         parts.append(
             f"<details><summary>table ({counted(len(rows), 'row')})</summary>"
             f'<div class="wide">{_results(of, compared(of, rows))}</div></details>'
-            f'<p class="small">All rows: {every}. To rerun: <code>wifair reproduce {of.key}/{key}{full}</code></p>'
+            f'<p class="small">All rows: {every}. To rerun: '
+            f"<code>wifair reproduce {_e(of.key)}/{_e(key)}{full}</code></p>"
         )
         parts.append(_rerun(of.key, key, scenarios.get(key, ())))
     parts += [_tallies(item), _by_reading(item), _by_control(item), _by_null(item)]
@@ -232,7 +234,7 @@ def _claim(of: Paper, judged: Judged) -> str:
     elif judged.controlled is None:
         control = f'<p class="small">No control. {_inline(claim.no_control)}</p>'
     return (
-        f'<section class="claim" id="{claim.id}" data-verdict="{_kinds(judged)}">'
+        f'<section class="claim" id="{_e(claim.id)}" data-verdict="{_kinds(judged)}">'
         f"<p>{_verdict(judgement)}{_tag(judged)}</p>"
         f'<p><strong>{_e(claim.says)}</strong> <span class="small">{_e(claim.source)}</span></p>{note}{table}{control}'
         "</section>"
@@ -263,7 +265,7 @@ def _clause(of: Paper, claim: Claim, judgement: Judgement, place: int) -> str:
     at = f'<div class="small">{ratio}{_e(_human(of, decisive.at))}</div>' if decisive and decisive.at else ""
     asks = clause.asks
     for label, name in of.names.items():
-        asks = re.sub(rf"(rises|falls) with {re.escape(label)}\b", rf"\1 with {_word(name)[0]}", asks)
+        asks = re.sub(rf"(?<=(rises|falls) with ){re.escape(label)}\b", _fixed(_word(name)[0]), asks)
     deviation = ""
     if decisive and isinstance(clause.published, int | float) and clause.published:
         deviation = f"{_percent(decisive.bounds.estimate / clause.published - 1)} %"
@@ -316,8 +318,19 @@ def _human(of: Paper, text: str) -> str:
     text = "".join(of.words.get(part, part) for part in re.split(r"(, | / | - )", text))
     for label, name in of.names.items():
         word, unit = _word(name)
-        text = re.sub(rf"\b{re.escape(label)} ([\d.]+(?: / [\d.]+)?)", rf"{word} \1{unit}", text)
+        numbers = rf"\b{re.escape(label)} ([\d.]+(?: / [\d.]+)?)"
+        text = re.sub(numbers, _around(f"{word} ", unit), text)
     return text
+
+
+def _fixed(word: str) -> Callable[[re.Match[str]], str]:
+    """Replace a match by `word`, as it is."""
+    return lambda _: word
+
+
+def _around(before: str, after: str) -> Callable[[re.Match[str]], str]:
+    """Replace a match by its first group between two texts."""
+    return lambda found: f"{before}{found[1]}{after}"
 
 
 def _word(name: str) -> tuple[str, str]:
@@ -409,7 +422,7 @@ def _by_reading(item: PaperOutcome) -> str:
     for readings, some in groups.items():
         heads = "".join(f'<th class="n" title="{_e(text)}">{i}</th>' for i, text in enumerate(readings, 1))
         rows = "".join(
-            f'<tr><td><a href="#{judged.claim.id}">{_e(judged.claim.says)}</a></td>'
+            f'<tr><td><a href="#{_e(judged.claim.id)}">{_e(judged.claim.says)}</a></td>'
             + "".join(
                 f'<td class="m v-{one.result}" title="{_e(one.says)}: {WORDS[one.result]}">{MARKS[one.result]}</td>'
                 for one in judged.judgement.readings
@@ -494,7 +507,7 @@ def _by_control(item: PaperOutcome) -> str:
             continue
         specific = {True: "specific", False: "not specific", None: "&ndash;"}[controlled.specific]
         rows.append(
-            f'<tr><td><a href="#{judged.claim.id}">{_e(judged.claim.says)}</a></td>'
+            f'<tr><td><a href="#{_e(judged.claim.id)}">{_e(judged.claim.says)}</a></td>'
             f'<td>{_e(controlled.control.mechanism)}<div class="small">{_e(controlled.control.null)}</div></td>'
             f"<td>{_verdict(judged.judgement)}</td>"
             f"<td>{_verdict(controlled.judgement)}</td><td>{specific}</td></tr>"
@@ -545,7 +558,7 @@ def _broken(outcome: Outcome) -> str:
 def _rerun(own: str, key: str, names: Sequence[str]) -> str:
     if not names:
         return ""
-    items = ", ".join(f'<a href="{own}/scenarios/{key}/{name}">{_e(name)}</a>' for name in names)
+    items = ", ".join(f'<a href="{_e(own)}/scenarios/{_e(key)}/{_e(name)}">{_e(name)}</a>' for name in names)
     return f"<details><summary>scenario files ({len(names)})</summary><p>{items}</p></details>"
 
 

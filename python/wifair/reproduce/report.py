@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -52,18 +53,16 @@ class Report:
 
     def add(self, item: PaperOutcome) -> None:
         """Begin to write the files of a paper."""
-        own = self._staged / item.paper.key
+        own = files.below(self._staged, item.paper.key)
         texts = {key: self._painter.submit(_experiment, item, key, own, self.effort) for key in item.tables}
         self._parts[item.paper.key] = self._painter.submit(self._page, item, texts)
 
     def _page(self, item: PaperOutcome, texts: Mapping[str, Future[str | None]]) -> list[str]:
         """Write the page of a paper; return the experiments that have a figure."""
         figures = {name: text for name, future in texts.items() if (text := future.result()) is not None}
-        own = self._staged / item.paper.key
-        own.mkdir(exist_ok=True)
-        _write(own / "claims.csv", _claims(item))
-        scenarios = {name: [_name(case) for case in cases] for name, cases in item.cases.items()}
-        _write(self._staged / f"{item.paper.key}.html", page.paper(self.effort, item, figures, scenarios))
+        _write(files.below(self._staged, item.paper.key, "claims.csv"), _claims(item))
+        scenarios = {name: _names(cases) for name, cases in item.cases.items()}
+        _write(files.below(self._staged, f"{item.paper.key}.html"), page.paper(self.effort, item, figures, scenarios))
         return list(figures)
 
     def finish(self, outcome: Outcome) -> None:
@@ -75,8 +74,8 @@ class Report:
             If it cannot be written.
         """
         drawn = {key: future.result() for key, future in self._parts.items()}
-        _write(self._staged / "index.html", page.index(outcome, drawn))
-        _write(self._staged / MARK, files.json_text(outcome.to_dict()) + "\n")
+        _write(files.below(self._staged, "index.html"), page.index(outcome, drawn))
+        _write(files.below(self._staged, MARK), files.json_text(outcome.to_dict()) + "\n")
         for new in sorted(self._staged.iterdir(), key=lambda path: path.name != MARK):  # the mark goes first
             old = self.folder / new.name
             if old.is_dir():
@@ -138,9 +137,8 @@ def _experiment(item: PaperOutcome, key: str, own: Path, effort: Effort) -> str 
     Of an experiment that was not run as a whole there is no figure.
     """
     experiment, table = item.paper.experiment(key), item.tables[key]
-    own.mkdir(exist_ok=True)
-    _write(own / f"{key}.csv", table.to_csv())
-    _scenarios(item.cases[key], own / "scenarios" / key)
+    _write(files.below(own, f"{key}.csv"), table.to_csv())
+    _scenarios(item.cases[key], own, key)
     if key in item.only:
         return None
     try:
@@ -149,7 +147,7 @@ def _experiment(item: PaperOutcome, key: str, own: Path, effort: Effort) -> str 
         return None
     if figure is None:
         return None
-    style.save(figure, own / key, page.formats(effort))
+    style.save(figure, files.below(own, key), page.formats(effort))
     return style.svg_text(own / f"{key}.svg", f"{item.paper.key}-{key}")
 
 
@@ -165,18 +163,24 @@ def _claims(item: PaperOutcome) -> str:
     return out.getvalue()
 
 
-def _scenarios(cases: list[Case], folder: Path) -> None:
+def _scenarios(cases: list[Case], own: Path, key: str) -> None:
     """Write the complete scenario of each case, for `wifair run`."""
-    for case in cases:
-        folder.mkdir(parents=True, exist_ok=True)
+    for case, name in zip(cases, _names(cases), strict=True):
         seeds = f"{case.seeds[0]}..{case.seeds[-1]}" if len(case.seeds) > 1 else str(case.seeds[0])
-        _write(folder / _name(case), f"# wifair run {_name(case)} --seeds {seeds}\n" + case.scenario.resolved)
+        head = f"# wifair run {name} --seeds {seeds}\n"
+        _write(files.below(own, "scenarios", key, name), head + case.scenario.resolved)
 
 
-def _name(case: Case) -> str:
-    """Name the file of a scenario."""
-    named = "-".join(str(value).replace("/", "") for value in case.labels.values())
-    return f"{named or 'scenario'}.toml".replace(" ", "-")
+def _names(cases: list[Case]) -> list[str]:
+    """Name the file of each case's scenario by its labels, as far as they are fit for a name."""
+    names: list[str] = []
+    for case in cases:
+        labels = (str(value).replace("/", "") for value in case.labels.values())
+        name = re.sub(r"[^\w.+=,:()-]+", "-", "-".join(labels)).strip("-") or "scenario"
+        while f"{name}.toml" in names:
+            name += "-"
+        names.append(f"{name}.toml")
+    return names
 
 
 def _write(path: Path, text: str) -> None:

@@ -79,7 +79,8 @@ def svg_text(file: Path, prefix: str) -> str:
     text = file.read_text(encoding="utf-8")
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    return re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}-", text)
+    plain = re.sub(r"[^\w-]", "-", prefix)
+    return re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{plain}-", text)
 
 
 def panels(

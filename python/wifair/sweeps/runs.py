@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wifair.columns import Columns
+from wifair.streams import escape
 from wifair.sweeps.own_figures import TABLE
 from wifair.sweeps.reading import ABOUT, Failure, fetch, label_column
 from wifair.sweeps.schema import quoted
@@ -173,4 +173,4 @@ class Runs:
         return shown(self.path, self.figures, list(self._labels()), len(self.failures))
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        return f"<pre>{escape(repr(self))}</pre>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Sequence
 from functools import cached_property
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from wifair.columns import Columns
 from wifair.errors import StoreError
+from wifair.streams import escape
 from wifair.sweeps.query import Condition, ask, scenarios_differ, select, version_of
 from wifair.sweeps.reading import Failure
 from wifair.sweeps.store import Store
@@ -131,7 +131,7 @@ class SavedSweep:
         return shown(self.path, self.runs, self.parameters, len(self.failures))
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        return f"<pre>{escape(repr(self))}</pre>"
 
 
 def read_sweep(store: str | os.PathLike[str], *, where: str | Sequence[str] = ()) -> SavedSweep:
