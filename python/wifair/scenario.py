@@ -12,6 +12,7 @@ from typing import NamedTuple
 from wifair import _core, _toml
 from wifair.errors import ScenarioError
 from wifair.files import require_regular
+from wifair.streams import escape
 from wifair.words import suggestion
 
 

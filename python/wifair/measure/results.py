@@ -94,7 +94,7 @@ def _as_scenario(plan: Plan, case: PlanCase, outcomes: list[Any]) -> SimpleNames
         text=plan.text,
         resolved=plan.resolved,
         summary=summary,
-        _core=SimpleNamespace(summary=summary),
+        _core=SimpleNamespace(summary=summary, classes=list),
     )
 
 

@@ -478,7 +478,7 @@ def _by_null(item: PaperOutcome) -> str:
         if not any(one is not None and one.touched and one.still < one.held for one in results):
             firm.append(claim)
         cells = "".join(f'<td class="m">{_null_cell(one)}</td>' for one in results)
-        rows.append(f'<tr><td><a href="#{claim.id}">{_e(claim.says)}</a></td>{cells}</tr>')
+        rows.append(f'<tr><td><a href="#{_e(claim.id)}">{_e(claim.says)}</a></td>{cells}</tr>')
     heads = ("claim", *(f'<span title="{_e(null.says)}">{_e(null.id)}</span>' for null in NULLS))
     legend = "".join(f"<li>{_e(null.id)}: {_e(null.says)}</li>" for null in NULLS)
     reasons = "".join(
@@ -546,7 +546,7 @@ def _cited(of: Paper | None = None) -> str:
     cells = "".join(f"<dt>{_e(name)}</dt><dd>{_e(value)}</dd>" for name, value in rows)
     files = '<a href="reproduction.json">reproduction.json</a>: every case with its seeds and scenario'
     if of is not None:
-        files += f'; <a href="{of.key}/claims.csv">claims.csv</a>: one verdict for each claim'
+        files += f'; <a href="{_e(of.key)}/claims.csv">claims.csv</a>: one verdict for each claim'
     return f'<dl class="cited">{cells}<dt>data</dt><dd>{files}</dd></dl>'
 
 
