@@ -28,6 +28,7 @@ from typing import Any
 
 import wifair
 from wifair import _core
+from wifair.exchange import read_flent, read_iperf3
 from wifair.measure import wire
 from wifair.measure.errors import MeasureError
 from wifair.measure.flow import Flow, Limits
@@ -424,6 +425,181 @@ def pages(rng: random.Random) -> None:
         assert "alert(1)</script>" not in text
 
 
+EXCHANGE = HERE.parent / "tests" / "data" / "exchange"
+
+
+def changed(rng: random.Random, value: Any) -> Any:
+    """Change a few of the values of some JSON."""
+    if rng.random() < 0.03:
+        return rng.choice((None, -1, 0, 1e308, float("nan"), "", "12", [], {}, [value], True, *HOSTILE))
+    if isinstance(value, dict):
+        return {name: changed(rng, one) for name, one in value.items() if rng.random() > 0.01}
+    return [changed(rng, one) for one in value] if isinstance(value, list) else value
+
+
+def imports(rng: random.Random) -> None:
+    """Import changed results of iperf3, streamed ones too, and Flent, and use them as simulated ones."""
+    source = rng.choice(sorted(path for path in EXCHANGE.iterdir() if ".json" in path.name or ".flent" in path.name))
+    data = source.read_bytes()
+    data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    flent = ".flent" in source.name
+    try:
+        if rng.random() < 0.7:
+            lines = data.splitlines() if data.startswith(b'{"event"') else [data]
+            if rng.random() < 0.2:
+                rng.shuffle(lines)
+            data = b"\n".join(json.dumps(changed(rng, json.loads(line))).encode() for line in lines)
+    except ValueError:  # several documents in one file
+        pass
+    text = bytearray(data)
+    for _ in range(rng.choice((0, 0, 1, 4))):
+        mutate(rng, text)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x{'.flent' if flent else '.json'}"
+        path.write_bytes(gzip.compress(text, 1) if rng.random() < 0.2 else text)
+        try:
+            found = (read_flent if flent else read_iperf3)(path)
+            found.save(Path(folder) / "saved", formats=["csv"])
+        except wifair.ResultsError as error:
+            told(error)
+            return
+        assert repr(found)
+        again = wifair.read_results(Path(folder) / "saved")
+        assert again.flows["name"].tolist() == found.flows["name"].tolist()
+        for shown in (found, again):
+            wifair.explain(shown)
+
+
+def checksum(data: bytes) -> int:
+    """Compute the checksum of IPv4."""
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
+def ipv4(rng: random.Random, protocol: int, body: bytes, place: int = 0) -> bytes:
+    """Make a header of IPv4 and what follows, sometimes as a fragment."""
+    more = rng.choice((0, 0, 0, 0x2000, 0x2000 | rng.randrange(0x1FFF)))
+    ends = bytes([10, 0, place & 3, 1]), bytes([10, 0, place & 3, 2])
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(body), place, more, 64, protocol, 0) + b"".join(ends)
+    return head[:10] + struct.pack(">H", checksum(head)) + head[12:] + body
+
+
+def packet(rng: random.Random, place: int) -> tuple[int, bytes]:
+    """Make a type of Ethernet and a packet: TCP in IPv4, perhaps in IPv4 again, perhaps behind labels of MPLS."""
+    flags, size = rng.choice((2, 0x12, 0x10, 0x18, 0x11, 4)), rng.choice((0, 0, 1, 1448))
+    segment = struct.pack(">HHIIBBHHH", 5000, 80, place * 1448, place, 5 << 4, flags, 65535, 0, 0) + bytes(size)
+    inner = ipv4(rng, rng.choice((6, 6, 6, 17, 1)), segment, place)
+    for _ in range(rng.choice((0, 0, 1, 2, 30))):
+        inner = ipv4(rng, 4, inner, place)
+    labels = rng.choice((0, 0, 1, 3, 40))
+    stack = b"".join(struct.pack(">I", 16 << 12 | (at == labels - 1) << 8 | 64) for at in range(labels))
+    return (0x8847 if labels else 0x0800), stack + inner
+
+
+def radio(rng: random.Random, link: int, frame: bytes) -> bytes:
+    """Put a header of radiotap (127), PPI (192), Prism (119) or AVS (163) before an 802.11 frame."""
+    match link:
+        case 127:
+            return struct.pack("<BBHI", 0, 0, 9, 1 << 1) + bytes([rng.choice((0, 0x10, 0x50))]) + frame
+        case 192:
+            field = struct.pack("<HH", rng.choice((2, 3, 4, 99)), 20) + rng.randbytes(20)
+            return struct.pack("<BBHI", 0, rng.choice((0, 1)), 8 + len(field), 105) + field + frame
+        case 119:
+            items = b"".join(struct.pack("<IHHI", 0x10044 + 0x10000 * at, 0, 4, rng.randrange(200)) for at in range(10))
+            return struct.pack("<II16s", 0x44, 24 + len(items), b"wlan0") + items + frame
+        case 163:
+            return struct.pack(">II", 0x80211001, 64) + rng.randbytes(56) + frame
+    return frame
+
+
+def links(rng: random.Random) -> None:
+    """Analyse made captures of each kind of link: mesh, tunnels, labels and fragments, then damage them."""
+    link = rng.choice((1, 101, 105, 113, 119, 127, 163, 192))
+    records = []
+    for place in range(rng.randint(1, 40)):
+        kind, data = packet(rng, place)
+        addresses = b"\2\0\0\0\0\1\2\0\0\0\0\2"
+        if link == 1:
+            data = addresses + struct.pack(">H", kind) + data
+        elif link == 113:
+            data = struct.pack(">HHH8sH", 0, 1, 6, addresses[:8], kind) + data
+        elif link != 101:
+            to_ds = rng.choice((0, 1, 2, 3))
+            head = struct.pack("<BBH", 0x88, to_ds, 0) + addresses + b"\2\0\0\0\0\3" + struct.pack("<H", place << 4)
+            head += (addresses[:6] if to_ds == 3 else b"") + struct.pack("<H", rng.choice((0, 0x80, 0x100)))
+            mesh = rng.choice(
+                (b"", struct.pack("<BBI", rng.randrange(4), 31, place) + rng.randbytes(rng.choice((0, 6, 12))))
+            )
+            data = radio(rng, link, head + mesh + b"\xaa\xaa\3\0\0\0" + struct.pack(">H", kind) + data)
+        keep = len(data) if rng.random() < 0.9 else rng.randrange(len(data) + 1)
+        records.append(struct.pack("<IIII", place // 10, place % 10 * 1000, keep, len(data)) + data[:keep])
+    text = bytearray(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, link) + b"".join(records))
+    for _ in range(rng.choice((0, 0, 1, 5))):
+        mutate(rng, text)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.pcap"
+        path.write_bytes(text)
+        try:
+            found = wifair.read_capture(path, packets=True)
+        except wifair.CaptureError as error:
+            told(error)
+            return
+        json.loads(found.to_json())
+        assert repr(found)
+
+
+CLASS = b"""import math
+from . import beside
+from helper import Base
+class Mine(Base):
+    def on_ack(self, ack): return math.inf
+"""
+
+
+def classes(rng: random.Random) -> None:
+    """Hash damaged sources of classes: the same twice, and another after a change."""
+    from wifair.class_sources import digest  # noqa: PLC0415
+
+    source = bytearray(CLASS * rng.choice((1, 1, 50)))
+    for _ in range(rng.randint(0, 6)):
+        mutate(rng, source)
+    if rng.random() < 0.05:
+        source += b"(" * 5_000 + b"#\xff"
+    with tempfile.TemporaryDirectory() as folder:
+        module = f"fuzz_mine_{rng.randrange(1 << 40)}"
+        path = Path(folder) / f"{module}.py"
+        path.write_bytes(source)
+        (Path(folder) / "helper.py").write_text("class Base: pass\nimport " + module)
+        try:
+            first = digest([f"{module}:Mine"], folder)
+            assert digest([f"{module}:Mine"], folder) == first
+            path.write_bytes(bytes(source) + b"#")
+            assert digest([f"{module}:Mine"], folder) != first
+        except wifair.ScenarioError as error:
+            told(error)
+
+
+def scripts(rng: random.Random) -> None:
+    """Play damaged packetdrill scripts, lines of several mixed."""
+    corpus = sorted((HERE.parent / "crates" / "packetdrill" / "tests" / "scripts").glob("*.pkt"))
+    lines = rng.choice(corpus).read_bytes().splitlines(keepends=True)
+    if rng.random() < 0.4:
+        other = rng.choice(corpus).read_bytes().splitlines(keepends=True)
+        lines[rng.randrange(len(lines) + 1) :] = other[rng.randrange(len(other)) :]
+    text = bytearray(b"".join(lines))
+    for _ in range(rng.randint(0, 4)):
+        mutate(rng, text)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.pkt"
+        path.write_bytes(text)
+        verdict, line, _, why = _core.packetdrill(str(path), None)
+        assert verdict in ("pass", "differs", "unsupported", "error")
+        assert verdict == "pass" or why
+        assert line is None or 1 <= line <= text.count(b"\n") + text.count(b"\r") + 1
+
+
 TARGETS: dict[str, Callable[[random.Random], None]] = {
     "scenario": scenario,
     "round-trip": round_trip,
@@ -432,6 +608,10 @@ TARGETS: dict[str, Callable[[random.Random], None]] = {
     "bombs": bombs,
     "messages": messages,
     "pages": pages,
+    "imports": imports,
+    "links": links,
+    "classes": classes,
+    "scripts": scripts,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from wifair.sweeps import checksums, compute
 from wifair.sweeps.schema import FILE
 
 FULL = Path("/dev/full")
+TESTS = Path(__file__).parents[1]
+SCRIPTS = TESTS.parent / "crates" / "packetdrill" / "tests" / "scripts"
 pytestmark = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
 
 
@@ -31,6 +34,9 @@ def folder(text: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     compute([(scenario, seed, {"label": f"n{seed}"}) for seed in range(1, 31)], path / "out")
     wifair.run(scenario, series="100 ms").save(path / "saved")
     wifair.run(scenario, pcap=path / "pcap")
+    for name in ("3up.json", "three_up.flent.gz"):
+        shutil.copy(TESTS / "data" / "exchange" / name, path)
+    shutil.copy(SCRIPTS / "rfc2018_a_gap_is_reported.pkt", path / "passes.pkt")
     return path
 
 
@@ -60,8 +66,22 @@ COMMANDS = [
     "results out --failed",
     "analyze pcap/server.pcap",
     "analyze pcap/server.pcap --json",
+    "analyze pcap/server.pcap pcap/air.pcap --json",
+    "explain saved",
+    "explain pcap/server.pcap",
     "airtime --help",
+    "airtime --standard 802.11g --psdu 1536 --rate 54Mb/s",
     "reproduce --help",
+    "packetdrill passes.pkt",
+    "packetdrill passes.pkt --json",
+    "import iperf3 3up.json",
+    "import flent three_up.flent.gz",
+    "export --help",
+    "measure --help",
+    "measure run --help",
+    "emulate --help",
+    "lab --help",
+    "bpf --help",
 ]
 
 
@@ -88,6 +108,20 @@ def test_a_full_disk_is_an_error(command: str, folder: Path) -> None:
         assert done.returncode == 1, (command, done.returncode, done.stderr)
         assert "error: cannot write to standard output: no space left on device" in done.stderr, done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_closed_pipe_ends_every_command_quietly(command: str, folder: Path) -> None:
+    arguments, environment = wifair_command(command, unbuffered=False)
+    process = subprocess.Popen(
+        arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    with process.stderr:
+        said = process.stderr.read()
+    assert (process.wait(timeout=60), said) == (0, ""), command
 
 
 LONG = ("results out --runs --json", "results out --table flows --csv -", "schema", "run s.toml --quiet --json")

@@ -74,9 +74,12 @@ class _Commands(click.Group):
         occupy_closed_streams()
 
         def run() -> Any:
+            out = sys.stdout
             try:
                 return super(_Commands, self).main(*args, **more)
             except SystemExit:
+                if sys.stdout is not out:  # click replaces it when the reader of help has ended, and says 1
+                    raise BrokenPipeError from None
                 sys.stdout.flush()  # here a full disk is still an error
                 raise
 
