@@ -248,6 +248,8 @@ def refuse_twice(command: click.Command) -> None:
         for inner in command.commands.values():
             refuse_twice(inner)
     make = command.make_parser
+    if getattr(make, "refuses_twice", False):
+        return
 
     def make_parser(ctx: click.Context) -> Any:
         parser = make(ctx)
@@ -264,6 +266,7 @@ def refuse_twice(command: click.Command) -> None:
         parser.parse_args = parse_args  # type: ignore[method-assign]
         return parser
 
+    make_parser.refuses_twice = True  # type: ignore[attr-defined]
     command.make_parser = make_parser  # type: ignore[method-assign]
 
 
