@@ -26,6 +26,7 @@ from wifair.measure.errors import MeasureError
 from wifair.measure.journal import Journal
 from wifair.measure.journal import read as read_journal
 from wifair.sweeps import Key, Store, checksums, compute, engines, repair, schema, task
+from wifair.sweeps.foreign import BoundedConnection
 from wifair.sweeps.query import ask, select
 
 
@@ -64,7 +65,7 @@ class Faults:
         return self.at >= 0 and (self.calls - 1 == self.at or (self.lasts and self.calls > self.at))
 
 
-class Database(sqlite3.Connection):
+class Database(BoundedConnection):
     """SQLite whose statements fail."""
 
     faults = Faults("none")

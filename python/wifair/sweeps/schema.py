@@ -113,7 +113,10 @@ def _opened(uri: str, file: Path) -> Iterator[sqlite3.Connection]:
         raise StoreError(f"cannot open `{file}`: {error}") from None
     try:
         connection.bound(file)
-        connection.execute("PRAGMA trusted_schema = OFF")
+        try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot open `{file}`: {error}") from None
         yield connection
     except BaseException:
         connection.close()
