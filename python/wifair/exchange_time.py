@@ -163,7 +163,7 @@ def airtime(
     >>> half = {"mcs": 5, "psdu_length": 1538}
     >>> users = [{"ru": "106.1", **half}, {"ru": "106.2", **half}]
     >>> wifair.airtime(standard="802.11ax", format="mu", users=users).duration_ns
-    469600
+    468800
     """
     arguments = locals()  # all of them, by their names
     if format == "su":

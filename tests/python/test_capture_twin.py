@@ -99,7 +99,18 @@ def twin_of(scenario: wifair.Scenario, folder: Path) -> str:
     """Run a scenario, and write another one from the capture of its air."""
     path = folder / "drawn.toml"
     path.write_text(scenario.text)
-    run = [sys.executable, "-m", "wifair", "run", path, "--pcap", folder / "pcap", "--pcap-at", "air", "--quiet"]
+    run = [
+        sys.executable,
+        "-m",
+        "wifair",
+        "run",
+        str(path),
+        "--pcap",
+        str(folder / "pcap"),
+        "--pcap-at",
+        "air",
+        "--quiet",
+    ]
     subprocess.run(run, check=True, capture_output=True, timeout=100)
     return scenario_text(wifair.read_capture(folder / "pcap" / "air.pcap"))
 

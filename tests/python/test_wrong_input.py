@@ -47,7 +47,11 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("two.toml --set stations.count=-1", ("stations.count", "0 ")),
     ],
     "list": [("nothing", ("nothing",)), ("cc cc", ("unexpected",)), ("--nothing", ("--nothing",))],
-    "schema": [("two.toml", ("unexpected",)), ("--nothing", ("--nothing",)), ("--markdown no", ("unexpected",))],
+    "schema": [
+        ("two.toml", ("no key or table `two.toml`",)),
+        ("--nothing", ("--nothing",)),
+        ("--markdown no", ("leave out KEY",)),
+    ],
     "analyze": [
         ("none.pcap", ("cannot read `none.pcap`", "no such file")),
         ("empty.pcap", ("empty.pcap", "empty")),
