@@ -75,8 +75,16 @@ def shown(page: Opened) -> list[float]:
     return list(page.value("[...lab.result.flows.numbers('goodput_bps')]"))
 
 
-def test_a_control_the_text_and_the_run_follow_each_other(opened: Callable[..., Opened], lab: LabServer) -> None:
+def at_uploads(opened: Callable[..., Opened], lab: LabServer) -> Opened:
+    """The page at its lesson with four uploads and four downloads."""
     page = opened(lab.url)
+    page.page.locator("#lesson").select_option("uploads")
+    page.settle()
+    return page
+
+
+def test_a_control_the_text_and_the_run_follow_each_other(opened: Callable[..., Opened], lab: LabServer) -> None:
+    page = at_uploads(opened, lab)
     text = page.value("lab.text")
     assert shown(page) == goodput(text)
     # A slider changes text and run ...
@@ -106,7 +114,7 @@ def test_a_control_the_text_and_the_run_follow_each_other(opened: Callable[..., 
 
 def test_names_are_shown_as_they_are(opened: Callable[..., Opened], lab: LabServer) -> None:
     """A flow `up_fast` was called `up fast` above its controls."""
-    page = opened(lab.url)
+    page = at_uploads(opened, lab)
     text = page.page.locator("#toml").input_value()
     page.page.locator("#toml").fill(text.replace('name = "up"', 'name = "up_fast"', 1))
     page.page.wait_for_timeout(300)
@@ -137,7 +145,7 @@ def test_text_typed_during_a_run_is_kept(opened: Callable[..., Opened], lab: Lab
 
 
 def test_errors_read_as_in_the_command(opened: Callable[..., Opened], lab: LabServer) -> None:
-    page = opened(lab.url)
+    page = at_uploads(opened, lab)
     wrong = page.value("lab.text").replace('delay = "10 ms"', "delay = 10")
     page.page.locator("#toml").fill(wrong)
     said = page.page.locator("#problems pre")
@@ -195,7 +203,7 @@ def test_a_handwritten_link_is_checked(opened: Callable[..., Opened], lab: LabSe
 
 
 def test_flows_are_compared_by_name(opened: Callable[..., Opened], lab: LabServer) -> None:
-    page = opened(lab.url)
+    page = at_uploads(opened, lab)
     before = dict(zip(page.value("lab.lines.names"), shown(page)))
     page.page.locator("#pin").click()
     page.page.locator('#story input[type="range"]').fill("0")  # the first flows are gone
@@ -511,7 +519,7 @@ def test_controls_have_the_names_of_the_current_scenario(opened: Callable[..., O
 def test_steps_lead_to_each_timeout_at_its_time_and_say_what_happened(
     opened: Callable[..., Opened], lab: LabServer
 ) -> None:
-    page = opened(lab.url)
+    page = at_uploads(opened, lab)
     scenario = Scenario.from_text(page.value("lab.text"))
     series = wifair.run(scenario, seeds=1, series="1 ms").series
     assert series is not None

@@ -125,7 +125,8 @@ class Testbed:
 
     def serve(self, *arguments: str) -> Process:
         """Start the server, and wait until it listens."""
-        process = self.start("server", "serve", "--listen", SERVER, *arguments)
+        listen = () if "--listen" in arguments else ("--listen", SERVER)
+        process = self.start("server", "serve", *listen, *arguments)
         process.wait_for("listening on")
         return process
 
