@@ -146,7 +146,8 @@ class Testbed:
         """Start to run a plan."""
         file = self.folder / f"{out}.toml"
         file.write_text(plan, encoding="utf-8")
-        where = ["--server", SERVER, "--out", str(self.folder / out)]
+        where = ["--out", str(self.folder / out)]
+        where += [] if "--server" in arguments else ["--server", SERVER]
         return self.start(host, "run", str(file), *where, *arguments, name=f"run-{out}", stdin=stdin)
 
     def journal(self, out: str = "out") -> list[dict[str, Any]]:
