@@ -22,7 +22,7 @@ import click
 from wifair import Scenario, _core
 from wifair.emulation.running import emulate
 from wifair.emulation.traffic import commands, start_together
-from wifair.errors import EmulationError
+from wifair.exceptions import EmulationError
 
 CELLS = {
     "802.11g, eight stations that upload by TCP": 'standard = "802.11g"|8|up|1 Gb/s',

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import wifair
 from wifair import gallery
-from wifair.report import rate
+from wifair._output.report import rate
 
 CURE = "ap.queue.discipline=las"
 WIDTH = 24

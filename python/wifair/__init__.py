@@ -25,12 +25,13 @@ Examples
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from wifair import loaded
+from wifair import _moved
 from wifair._core import __version__
-from wifair.errors import (
+from wifair.exceptions import (
     CaptureError,
     ExtensionError,
     Interrupted,
@@ -42,24 +43,25 @@ from wifair.errors import (
     TooLargeError,
     WifairError,
 )
+from wifair.extensions import loaded
 
 if TYPE_CHECKING:
     from wifair import metrics, statistics, sweeps
+    from wifair._airtime import Airtime, AirtimeError, airtime, airtime_table
     from wifair._core import Ack, CongestionControl, Packet, QueueDiscipline
-    from wifair.capture import Capture, read_capture
+    from wifair.capture.capture import Capture, read_capture
     from wifair.columns import Columns
-    from wifair.comparing import Comparison, compare
-    from wifair.exchange import ImportedResults, read_flent, read_iperf3, write_flent
-    from wifair.exchange_time import Airtime, AirtimeError, airtime, airtime_table
+    from wifair.comparison.comparing import Comparison, compare
     from wifair.explaining import Explanation, explain
     from wifair.explaining.helping import WhatHelps, what_helps
+    from wifair.importers import ImportedResults, read_flent, read_iperf3, write_flent
     from wifair.laboratory import lab
-    from wifair.results import Results, SampledResults
-    from wifair.saved import SavedResults, read_results
-    from wifair.scenario import Scenario
-    from wifair.simulate import run
+    from wifair.results.from_folder import SavedResults, read_results
+    from wifair.results.results import Results, SampledResults
+    from wifair.scenario.scenario import Scenario
+    from wifair.simulation.simulate import run
+    from wifair.simulation.taps import Pcap
     from wifair.sweeps import SavedSweep, Store, read_sweep, sweep
-    from wifair.taps import Pcap
 
 __all__ = [
     "Ack",
@@ -112,24 +114,25 @@ __all__ = [
 ]
 
 loaded.watch()
+sys.meta_path.append(_moved.FINDER)
 
 # Imported when first used: the command answers `--help` without numpy.
 _LAZY = {
     "wifair._core": ("Ack", "CongestionControl", "Packet", "QueueDiscipline"),
-    "wifair.capture": ("Capture", "read_capture"),
+    "wifair.capture.capture": ("Capture", "read_capture"),
     "wifair.columns": ("Columns",),
-    "wifair.comparing": ("Comparison", "compare"),
-    "wifair.exchange": ("ImportedResults", "read_flent", "read_iperf3", "write_flent"),
-    "wifair.exchange_time": ("Airtime", "AirtimeError", "airtime", "airtime_table"),
+    "wifair.comparison.comparing": ("Comparison", "compare"),
+    "wifair.importers": ("ImportedResults", "read_flent", "read_iperf3", "write_flent"),
+    "wifair._airtime": ("Airtime", "AirtimeError", "airtime", "airtime_table"),
     "wifair.explaining": ("Explanation", "explain"),
     "wifair.explaining.helping": ("WhatHelps", "what_helps"),
     "wifair.laboratory": ("lab",),
-    "wifair.results": ("Results", "SampledResults"),
-    "wifair.saved": ("SavedResults", "read_results"),
-    "wifair.scenario": ("Scenario",),
-    "wifair.simulate": ("run",),
+    "wifair.results.results": ("Results", "SampledResults"),
+    "wifair.results.from_folder": ("SavedResults", "read_results"),
+    "wifair.scenario.scenario": ("Scenario",),
+    "wifair.simulation.simulate": ("run",),
     "wifair.sweeps": ("SavedSweep", "Store", "read_sweep", "sweep"),
-    "wifair.taps": ("Pcap",),
+    "wifair.simulation.taps": ("Pcap",),
 }
 _HOMES = {name: module for module, names in _LAZY.items() for name in names}
 _MODULES = ("metrics", "statistics", "sweeps")
@@ -140,7 +143,7 @@ def __getattr__(name: str) -> object:
         return import_module(f"wifair.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'wifair' has no attribute {name!r}")
+    _moved.refuse("wifair", name)
 
 
 def __dir__() -> list[str]:

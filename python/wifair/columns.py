@@ -12,9 +12,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wifair import _core
-from wifair.streams import escape
-from wifair.tables import aligned, html_rows
-from wifair.words import cell, suggestion
+from wifair._output.streams import escape
+from wifair._output.tables import aligned, html_rows
+from wifair._output.words import cell, suggestion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

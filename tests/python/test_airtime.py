@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import wifair as package
 from command import wifair
-from wifair.exchange_time import AirtimeError, airtime, airtime_table
+from wifair._airtime import AirtimeError, airtime, airtime_table
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference" / "airtime.csv"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from command import wifair
-from wifair.exchange_time import AirtimeError, airtime
+from wifair._airtime import AirtimeError, airtime
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference" / "airtime_mu.csv"
 

@@ -331,7 +331,7 @@ def test_series_are_typed() -> None:
 
 def test_seeds_with_and_without_sessions_have_one_table() -> None:
     """A seed in which no session began has empty columns; these once hid the names of the others."""
-    from wifair.gathering import Gathered  # noqa: PLC0415
+    from wifair.results.stacking import Gathered  # noqa: PLC0415
 
     none: list[tuple[str, str, Any]] = [("flow", "", ("<f8", b"")), ("start_s", "", ("<f8", b""))]
     some: list[tuple[str, str, Any]] = [("flow", "", ["web"]), ("start_s", "", ("<f8", bytes(8)))]

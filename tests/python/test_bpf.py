@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NO
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[dict[str, str]]:
     from wifair.emulation import kernel_cc  # noqa: PLC0415
-    from wifair.errors import EmulationError  # noqa: PLC0415
+    from wifair.exceptions import EmulationError  # noqa: PLC0415
 
     before = kernel_cc.loaded()
     try:

@@ -16,7 +16,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 import wifair
-from wifair import capture_report, gallery
+from wifair import gallery
+from wifair.capture import _report as capture_report
 from wifair.figures.inline import inline, once
 
 COMMAND = [sys.executable, "-m", "wifair", "analyze"]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import wifair
 from command import wifair as command
-from wifair.capture_twin import scenario_text
+from wifair.capture.twin import scenario_text
 
 DATA = Path(__file__).parents[1] / "data" / "captures"
 WITH_FLOWS = sorted(path for path in DATA.iterdir() if ".pcap" in path.name and not path.name.startswith("q_"))

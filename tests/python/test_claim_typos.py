@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from wifair.cli import main
-from wifair.reproduce import session
-from wifair.reproduce.declaring import check_rows, read_claims
-from wifair.reproduce.places import PaperError
+from wifair.reproduce import _session as session
+from wifair.reproduce._declaring import check_rows, read_claims
+from wifair.reproduce._places import PaperError
 from wifair.reproduce.table import Row, Table
 
 if TYPE_CHECKING:

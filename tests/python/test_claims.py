@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from wifair import reproduce
-from wifair.reproduce import Effort, session
-from wifair.reproduce.claims import MEANINGS, VERDICTS, Claim, Claims
-from wifair.reproduce.predicates import check, expressions_in
+from wifair.reproduce import Effort
+from wifair.reproduce import _session as session
+from wifair.reproduce._claims import MEANINGS, VERDICTS, Claim, Claims
+from wifair.reproduce._predicates import check, expressions_in
 from wifair.reproduce.table import Row, Table
 
 if TYPE_CHECKING:
-    from wifair.reproduce.predicates import Tested
+    from wifair.reproduce._predicates import Tested
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 NOISE = 1e-4 * np.array([-1.0, 2.0, 0.5, -2.0, 1.5, -0.5, 1.0, -1.5])

@@ -115,7 +115,7 @@ def test_helpers_anywhere_are_part_of_the_hash(folder: Path, tmp_path_factory: p
 
 
 def test_installed_packages_count_by_their_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wifair import class_sources  # noqa: PLC0415
+    from wifair.extensions import class_sources  # noqa: PLC0415
 
     (folder / "mine_cc.py").write_text("import json\nimport numpy\n" + MINE.format(window=2))
     before = wifair.Scenario.from_file(folder / "s.toml").hash

@@ -11,7 +11,8 @@ from typing import cast
 import numpy as np
 import pytest
 from command import wifair
-from wifair import Comparison, Pcap, ResultsError, Scenario, compare, comparing, read_capture, read_results, run
+from wifair import Comparison, Pcap, ResultsError, Scenario, compare, read_capture, read_results, run
+from wifair.comparison import comparing
 from wifair.statistics import paired_difference, welch_difference
 from wifair.sweeps import query
 from wifair.sweeps.summarising import averages

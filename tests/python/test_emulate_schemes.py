@@ -41,10 +41,10 @@ class Cell:
     """An emulation in preparation: programs are added, then it runs."""
 
     def __init__(self, folder: Path, ap: dict[str, Any], **more: Any) -> None:
-        from wifair import _toml  # noqa: PLC0415
+        from wifair.scenario import toml  # noqa: PLC0415
 
         self.folder = folder
-        self.scenario = Scenario(_toml.document({**CELL, "ap": ap, **more}), for_programs=True)
+        self.scenario = Scenario(toml.document({**CELL, "ap": ap, **more}), for_programs=True)
         self.servers: dict[tuple[str, int, str], None] = {}
         self.clients: list[tuple[str, str, bool]] = []
 
@@ -279,7 +279,7 @@ def test_congestion_marks_reach_the_kernel(tmp_path: Path, v6: bool) -> None:
 @pytest.mark.parametrize("v6", [False, True], ids=["ipv4", "ipv6"])
 def test_tcpdump_finds_every_checksum_right(tmp_path: Path, v6: bool) -> None:
     """tcpdump reads the capture at a station, whose ACKs the access point has changed."""
-    from wifair.taps import WHOLE_PACKETS, Pcap, plan_taps  # noqa: PLC0415
+    from wifair.simulation.taps import WHOLE_PACKETS, Pcap, plan_taps  # noqa: PLC0415
 
     cell = Cell(folder(tmp_path, "reports"), {"queue": {"limit": "20 packets"}, "scheme": {"window": "b-over-n"}})
     cell.bulk("sta1", "server", "drain", 2, "up", v6=v6)
@@ -311,9 +311,9 @@ def test_the_dscp_of_real_packets_chooses_their_category(tmp_path: Path) -> None
 @pytest.mark.parametrize("protocol", ["static", "dsdv"])
 def test_real_packets_go_over_several_hops(protocol: str) -> None:
     """In a chain of four stations, each in range of its neighbours only, the inner ones forward real packets."""
-    from wifair import _toml  # noqa: PLC0415
     from wifair.emulation import Command, emulate  # noqa: PLC0415
-    from wifair.taps import plan_taps  # noqa: PLC0415
+    from wifair.scenario import toml  # noqa: PLC0415
+    from wifair.simulation.taps import plan_taps  # noqa: PLC0415
 
     chain: dict[str, Any] = {
         "name": "chain",
@@ -324,7 +324,7 @@ def test_real_packets_go_over_several_hops(protocol: str) -> None:
         "routing": {"protocol": protocol},
         "stations": [{"name": "node", "count": 4, "layout": "chain"}],
     }
-    scenario = Scenario(_toml.document(chain), for_programs=True)
+    scenario = Scenario(toml.document(chain), for_programs=True)
     # DSDV first has to learn the route.
     wait = "sleep 1; until ping -q -c 1 -W 1 node4; do sleep 0.2; done; " if protocol == "dsdv" else ""
     command = Command("node1", f"{wait}ping -q -c 5 -i 0.2 -s 777 node4.v6")

@@ -14,12 +14,12 @@ import pytest
 import wifair
 from click.testing import CliRunner
 from wifair.cli import main
-from wifair.errors import ResultsError
-from wifair.exchange import read_flent, read_iperf3, write_flent
+from wifair.exceptions import ResultsError
 from wifair.figures.run import _Run, draw
 from wifair.figures.style import Look, save
+from wifair.importers import read_flent, read_iperf3, write_flent
 from wifair.metrics import jain_index
-from wifair.saved import read_results
+from wifair.results.from_folder import read_results
 
 DATA = Path(__file__).parents[1] / "data" / "exchange"
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from click.shell_completion import ShellComplete
 from command import wifair
-from wifair import Pcap, Scenario, capture_report, explain, gallery, read_capture, run
+from wifair import Pcap, Scenario, explain, gallery, read_capture, run
+from wifair.capture import _report as capture_report
 from wifair.cli import main
 from wifair.columns import Columns
 from wifair.explaining import Explanation, Finding

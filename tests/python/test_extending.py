@@ -430,7 +430,7 @@ def test_a_class_beside_its_scenario_is_found_by_all_threads_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One thread adds the folder to the path just after another has failed to find the class there."""
-    from wifair import extending  # noqa: PLC0415
+    from wifair.extensions import extending  # noqa: PLC0415
 
     (tmp_path / "beside_at_once.py").write_text("VALUE = 1\n")
     monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path)])

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from wifair.cli import main
 from wifair.columns import Columns
 from wifair.figures import style, sweep
-from wifair.figures.labels import parameter, quantity
+from wifair.figures._labels import parameter, quantity
 from wifair.figures.run import draw
 
 pytest.importorskip("matplotlib")

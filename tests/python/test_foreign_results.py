@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from wifair import files
+from wifair._output import files
 from wifair.cli import main
 
 

@@ -18,7 +18,8 @@ import pytest
 import wifair
 from click.testing import CliRunner, Result
 from wifair.cli import main
-from wifair.sweeps import checksums, compute, foreign
+from wifair.sweeps import _foreign as foreign
+from wifair.sweeps import checksums, compute
 from wifair.sweeps.schema import FILE
 
 LONG_S = 30.0

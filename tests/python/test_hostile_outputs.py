@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 import wifair
 from click.testing import CliRunner
-from wifair import files
+from wifair._optional.measure.coordinator import slug
+from wifair._output import files
+from wifair._output.streams import HIDDEN
 from wifair.cli import main
 from wifair.columns import Columns
 from wifair.figures import comparison, run, style, sweep
-from wifair.measure.coordinator import slug
-from wifair.reproduce.claims import Claims
-from wifair.reproduce.model import Case, Effort, Experiment, Paper
+from wifair.reproduce._claims import Claims
+from wifair.reproduce._model import Case, Effort, Experiment, Paper
+from wifair.reproduce._session import Outcome, PaperOutcome
 from wifair.reproduce.report import Report
-from wifair.reproduce.session import Outcome, PaperOutcome
 from wifair.reproduce.table import Row, Table
-from wifair.streams import HIDDEN
 from wifair.sweeps import compute
 
 NAMES = (

@@ -21,12 +21,13 @@ from typing import Any
 import pytest
 import wifair
 from _pytest.mark import ParameterSet
-from wifair import files
-from wifair.measure.errors import MeasureError
-from wifair.measure.journal import Journal
-from wifair.measure.journal import read as read_journal
-from wifair.sweeps import Key, Store, checksums, compute, engines, repair, schema, task
-from wifair.sweeps.foreign import BoundedConnection
+from wifair._optional.measure.errors import MeasureError
+from wifair._optional.measure.journal import Journal
+from wifair._optional.measure.journal import read as read_journal
+from wifair._output import files
+from wifair.sweeps import Key, Store, checksums, compute, engines, repair, schema
+from wifair.sweeps import _task as task
+from wifair.sweeps._foreign import BoundedConnection
 from wifair.sweeps.query import ask, select
 
 

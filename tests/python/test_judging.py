@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 import pytest
 from wifair.reproduce import Case, Effort
-from wifair.reproduce.claims import Claim, Claims, Clause, Open, Reading
-from wifair.reproduce.intervals import Bounds
-from wifair.reproduce.judging import Judgement, judge
-from wifair.reproduce.predicates import RegionComparison, check
-from wifair.reproduce.session import _specific
+from wifair.reproduce._claims import Claim, Claims, Clause, Open, Reading
+from wifair.reproduce._intervals import Bounds
+from wifair.reproduce._judging import Judgement, judge
+from wifair.reproduce._predicates import RegionComparison, check
+from wifair.reproduce._session import _specific
 from wifair.reproduce.table import Row, Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from wifair.reproduce.table import Label
-    from wifair.scenario import Scenario
+    from wifair.scenario.scenario import Scenario
 
 SEEDS = (1, 2, 3, 4, 5)
 NOISE = np.array([-0.2, 0.1, 0.3, -0.3, 0.1])

@@ -25,18 +25,27 @@ def sources(root: Path, files: dict[str, str]) -> Path:
             {"a/x.py": "import wifair.b.x", "a/y.py": "", "b/x.py": "", "b/y.py": "import wifair.a.y"},
             "a cycle of packages: wifair.a",
         ),
-        ({"a.py": "from wifair.measure import server", "measure/server.py": ""}, "wifair.a imports wifair.measure"),
+        (
+            {"a.py": "from wifair._optional.test import bed", "_optional/test/bed.py": ""},
+            "wifair.a imports wifair._optional.test.bed, which only wifair._optional.test may",
+        ),
+        ({"a.py": "from wifair.b import _c", "b/_c.py": ""}, "wifair.a imports wifair.b._c, which only wifair.b may"),
     ],
 )
-def test_import_cycles_are_found(files: dict[str, str], problem: str, tmp_path: Path) -> None:
+def test_imports_that_are_refused(files: dict[str, str], problem: str, tmp_path: Path) -> None:
     found = list(lint.problems(sources(tmp_path, {"__init__.py": "", **files}), []))
     assert any(line.startswith(problem) for line in found), found
 
 
 def test_imports_for_type_checkers_make_no_cycle(tmp_path: Path) -> None:
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from wifair.b import B\n"
-    files = {"__init__.py": "", "a.py": typed, "b.py": "import wifair.a", "cli/measure.py": "import wifair.measure.x"}
-    assert list(lint.problems(sources(tmp_path, {**files, "measure/x.py": ""}), [])) == []
+    files = {
+        "__init__.py": "",
+        "a.py": typed,
+        "b.py": "import wifair.a",
+        "_optional/test/command.py": "import wifair._optional.test.x",
+    }
+    assert list(lint.problems(sources(tmp_path, {**files, "_optional/test/x.py": ""}), [])) == []
 
 
 def test_long_files_and_lines_are_found(tmp_path: Path) -> None:

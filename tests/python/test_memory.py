@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import wifair
 from command import wifair as command
-from wifair import memory
+from wifair.simulation import memory
 
 TINY = """
 workload = "poisson"

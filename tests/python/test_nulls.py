@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 import wifair
-from wifair.reproduce import Case, Effort, reproduce, session
-from wifair.reproduce.nulls import NULLS, nulled
-from wifair.reproduce.tallies import Tally, sentence
+from wifair.reproduce import Case, Effort, reproduce
+from wifair.reproduce import _session as session
+from wifair.reproduce._nulls import NULLS, nulled
+from wifair.reproduce._tallies import Tally, sentence
 
 BY_ID = {null.id: null for null in NULLS}
 

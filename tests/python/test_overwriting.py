@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import wifair
 from click.testing import CliRunner, Result
-from wifair import files
+from wifair._output import files
 from wifair.cli import main
 from wifair.sweeps import compute
 

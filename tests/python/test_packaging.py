@@ -14,7 +14,7 @@ import venv
 from pathlib import Path
 
 import pytest
-from wifair.reproduce import session
+from wifair.reproduce import _session as session
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from wifair.reproduce.criteria import criterion
-from wifair.reproduce.expressions import ExpressionError, MissingRowsError, evaluate
-from wifair.reproduce.intervals import of_replicates, of_share, replicates
-from wifair.reproduce.predicates import KINDS, check
+from wifair.reproduce._criteria import criterion
+from wifair.reproduce._expressions import ExpressionError, MissingRowsError, evaluate
+from wifair.reproduce._intervals import of_replicates, of_share, replicates
+from wifair.reproduce._predicates import KINDS, check
 from wifair.reproduce.table import Row, Table
 from wifair.statistics import beta_quantile, mean_interval, paired_difference
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import wifair
-from wifair import files
+from wifair._output import files
 
 LONG_S = 60.0
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no FIFOs")

@@ -9,9 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import wifair
-from wifair import _toml, gallery, report
-from wifair.measure import report as measured
+from wifair import gallery
+from wifair._optional.measure import report as measured
+from wifair._output import report
 from wifair.reproduce import text
+from wifair.scenario import toml
 from wifair.statistics import Interval
 
 
@@ -87,12 +89,12 @@ def test_intervals_share_the_unit_of_the_mean(
 
 def test_python_values_as_toml() -> None:
     table = {"a": 1, "b": True, "c": 0.5, "d": 'say "hi"\n', "e": {"f g": [1, "x"], "h": {}}, "none": None, "i": []}
-    assert _toml.document(table) == (
+    assert toml.document(table) == (
         'a = 1\nb = true\nc = 0.5\nd = "say \\"hi\\"\\n"\ne = { "f g" = [1, "x"], h = {} }\ni = []\n'
     )
-    assert _toml.document({"a.b": 1, "c": {"d.e-f": 2}, "g. h": 3}) == 'a.b = 1\nc = { d.e-f = 2 }\n"g. h" = 3\n'
+    assert toml.document({"a.b": 1, "c": {"d.e-f": 2}, "g. h": 3}) == 'a.b = 1\nc = { d.e-f = 2 }\n"g. h" = 3\n'
     with pytest.raises(TypeError, match=r"e\.f\[1\] is a complex"):
-        _toml.document({"e": {"f": [1, 2j]}})
+        toml.document({"e": {"f": [1, 2j]}})
 
 
 def test_the_shares_of_the_air_time_sum_to_one() -> None:

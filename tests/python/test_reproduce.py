@@ -23,10 +23,12 @@ from click.testing import CliRunner
 from command import started
 from wifair import reproduce
 from wifair.cli import main
-from wifair.reproduce import Effort, page, report, session, style
-from wifair.reproduce.claims import VERDICTS, Recorded
-from wifair.reproduce.expressions import MissingRowsError, evaluate, may_select
-from wifair.reproduce.plain import claim_to_dict
+from wifair.reproduce import Effort, report, style
+from wifair.reproduce import _page as page
+from wifair.reproduce import _session as session
+from wifair.reproduce._claims import VERDICTS, Recorded
+from wifair.reproduce._expressions import MissingRowsError, evaluate, may_select
+from wifair.reproduce._plain import claim_to_dict
 from wifair.reproduce.runner import Runner
 from wifair.reproduce.table import Row, Table, read_records
 from wifair.reproduce.text import fitted

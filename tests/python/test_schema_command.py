@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from command import wifair
-from wifair import keys
+from wifair.scenario import keys
 
 
 def test_a_key_is_described_with_what_it_takes_and_sets() -> None:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from wifair._output.report import figure_text
 from wifair.columns import Columns
-from wifair.report import figure_text
 from wifair.statistics import Interval, limits, mean_interval, student_t_p_value, student_t_quantile
 from wifair.sweeps.query import means
 

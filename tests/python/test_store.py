@@ -16,7 +16,8 @@ import numpy as np
 import pandas
 import pytest
 import wifair
-from wifair.sweeps import Key, Progress, Request, Runs, Store, compute, engines, task, work
+from wifair.sweeps import Key, Progress, Request, Runs, Store, compute, engines, work
+from wifair.sweeps import _task as task
 from wifair.sweeps.query import select
 from wifair.sweeps.schema import FILE
 

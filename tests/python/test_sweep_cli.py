@@ -198,7 +198,8 @@ def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
 
 
 def test_failures_are_kept_and_reported(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wifair.sweeps import engines, task  # noqa: PLC0415
+    from wifair.sweeps import _task as task  # noqa: PLC0415
+    from wifair.sweeps import engines  # noqa: PLC0415
 
     def fail(scenario: object, seed: int, *rest: object) -> task.Computed:
         if seed == 2:

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 import wifair
 from command import started
-from wifair.sweeps import Key, Progress, Runs, Store, compute, engines, task
+from wifair.sweeps import Key, Progress, Runs, Store, compute, engines
+from wifair.sweeps import _task as task
 from wifair.sweeps.points import Points
 from wifair.sweeps.query import ask, select
 from wifair.sweeps.store import Kept

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import wifair
 from wifair import _core
-from wifair.sweeps import Key, Store, task
+from wifair.sweeps import Key, Store
+from wifair.sweeps import _task as task
 from wifair.sweeps.store import Kept, Label
 
 SEEDS = 100

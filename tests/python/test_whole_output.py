@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import wifair
 from click.testing import CliRunner
+from wifair._output.streams import HIDDEN
 from wifair.cli import main
-from wifair.streams import HIDDEN
 from wifair.sweeps import checksums, compute
 from wifair.sweeps.schema import FILE
 

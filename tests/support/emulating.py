@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from command import COMMAND
-from wifair.errors import EmulationError
+from wifair.exceptions import EmulationError
 
 CELL = """
 name = "two stations"

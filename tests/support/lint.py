@@ -4,7 +4,8 @@
   string literals and rows of tables.
 - Modules of `python/wifair` import each other without cycles, and so do its packages. Imports inside functions count;
   imports for type checkers do not.
-- Only its own command imports the testbed, `wifair.measure`.
+- Nothing but the part itself imports a module of an optional part, `wifair._optional.PART`.
+- A module whose name begins with `_` is imported by its own folder alone.
 - No two types of the crates have the same name, and no two classes of `python/wifair`. The parameters of an algorithm,
   `Params`, are named by their module, and a file `plain.rs` stands for the shortcuts beside it.
 - Folders of a crate use each other without cycles. Cargo refuses cycles of crates, and the layers of `crates/sim`
@@ -50,8 +51,7 @@ LARGER_BEFORE = {
     "World": 198,
 }
 NAMED_BY_MODULE = {"Params"}
-TESTBED = "wifair.measure"
-TESTBED_COMMAND = "wifair.cli.measure"
+OPTIONAL = "wifair._optional"
 
 Graph = dict[str, set[str]]
 
@@ -111,7 +111,7 @@ def packages(edges: Graph) -> Graph:
 
 
 def _package(name: str) -> str:
-    return ".".join(name.split(".")[:2])
+    return ".".join(name.split(".")[: 3 if name.startswith(f"{OPTIONAL}.") else 2])
 
 
 def cycle(edges: Graph, what: str) -> Iterator[str]:
@@ -122,11 +122,16 @@ def cycle(edges: Graph, what: str) -> Iterator[str]:
         yield f"a cycle of {what}: {' -> '.join(reversed(error.args[1]))}"
 
 
-def who_uses_the_testbed(edges: Graph) -> Iterator[str]:
-    """Report modules that import the testbed."""
+def private_imports(edges: Graph) -> Iterator[str]:
+    """Report imports of modules that belong to another folder, or to an optional part, alone."""
     for name, uses in edges.items():
-        if name != TESTBED_COMMAND and _package(name) != TESTBED:
-            yield from (f"{name} imports {use}, which only its command may" for use in uses if _package(use) == TESTBED)
+        for use in sorted(uses):
+            parts = use.split(".")
+            depth = next((place for place, part in enumerate(parts) if part.startswith("_")), None)
+            if use.startswith(f"{OPTIONAL}."):
+                depth = 3
+            if depth is not None and name.split(".")[:depth] != parts[:depth]:
+                yield f"{name} imports {use}, which only {'.'.join(parts[:depth])} may"
 
 
 def folders(crate: Path) -> Graph:
@@ -183,7 +188,7 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     edges = graph(modules(root / "python/wifair"))
     yield from cycle(edges, "modules")
     yield from cycle(packages(edges), "packages")
-    yield from who_uses_the_testbed(edges)
+    yield from private_imports(edges)
     for crate in sorted(root.glob("crates/*")):
         yield from cycle(folders(crate), f"folders of {crate.name}")
     yield from names_twice(root)

@@ -20,13 +20,13 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from wifair.reproduce.claims import VERDICTS, Reading, Recorded
-from wifair.reproduce.model import Paper
-from wifair.reproduce.page import GENERATED
+from wifair.reproduce._claims import VERDICTS, Reading, Recorded
+from wifair.reproduce._model import Paper
+from wifair.reproduce._page import GENERATED
+from wifair.reproduce._session import KEYS, load, reproduce
+from wifair.reproduce._tallies import Tally, sentence
 from wifair.reproduce.runner import default_store
-from wifair.reproduce.session import KEYS, load, reproduce
 from wifair.reproduce.table import Row, read_records
-from wifair.reproduce.tallies import Tally, sentence
 from wifair.reproduce.text import first_readings
 
 HEAD = "# What runs of this version said of each claim, with its mechanism and without; written by recording.py.\n"

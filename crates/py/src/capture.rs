@@ -14,7 +14,7 @@ use crate::columns::{column, counts, numbers};
 use crate::control::Control;
 use crate::scenario::file_error;
 
-pyo3::import_exception!(wifair.errors, CaptureError);
+pyo3::import_exception!(wifair.exceptions, CaptureError);
 
 /// The results for a capture.
 #[pyclass(frozen, module = "wifair._core", name = "Capture")]

@@ -22,8 +22,8 @@ use crate::control::Control;
 use crate::extend::{Classes, FirstFault};
 use crate::sweep::{Rule, describe_rule};
 
-pyo3::import_exception!(wifair.errors, ScenarioError);
-pyo3::import_exception!(wifair.errors, TooLargeError);
+pyo3::import_exception!(wifair.exceptions, ScenarioError);
+pyo3::import_exception!(wifair.exceptions, TooLargeError);
 
 /// A run checks at least this many times over its duration whether it must end.
 const LOOKS: u64 = 500;
@@ -294,7 +294,7 @@ impl PyScenario {
         let taps = taps.unwrap_or_default();
         let sample_every = sample_step_ns.map(Duration::from_nanos);
         let outcome = if self.custom_classes {
-            let find = py.import("wifair.extending")?.getattr("find")?;
+            let find = py.import("wifair.extensions.extending")?.getattr("find")?;
             for (class, base) in self.inner.classes() {
                 find.call1((class, base, &self.folder))?; // fail before the run starts
             }

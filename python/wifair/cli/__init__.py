@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from wifair import __version__
+from wifair import __version__, _optional
+from wifair._output.streams import plain_streams
+from wifair._output.words import suggestion
 from wifair.cli.common import guarded, occupy_closed_streams, refuse_twice
-from wifair.streams import plain_streams
-from wifair.words import suggestion
 
 # Name, module and summary of each command: only the one that is called is imported.
 COMMANDS = {
@@ -29,28 +29,35 @@ COMMANDS = {
     "sweep": ("wifair.cli.sweep", "Simulate a scenario for many parameters and seeds."),
     "results": ("wifair.cli.results", "Show, filter, plot, export and merge what sweeps computed."),
     "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
-    "measure": ("wifair.cli.measure", "Measure on a real network what a scenario describes."),
+    "measure": ("wifair._optional.measure.command", "Measure on a real network what a scenario describes."),
     "emulate": ("wifair.cli.emulate", "Let real programs communicate over the simulated air, in real time."),
     "bpf": ("wifair.cli.bpf", "Load congestion controls of papers into the running kernel."),
-    "import": ("wifair.cli.exchange", "Read results of iperf3 or Flent into our tables."),
-    "export": ("wifair.cli.exchange", "Write results for another program: Flent."),
+    "import": ("wifair.cli.import_export", "Read results of iperf3 or Flent into our tables."),
+    "export": ("wifair.cli.import_export", "Write results for another program: Flent."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
     "airtime": ("wifair.cli.airtime", "Say how long a frame and its exchange take on the air."),
-    "packetdrill": ("wifair.cli.packetdrill", "Run packetdrill scripts against the simulator's TCP."),
+    "packetdrill": ("wifair._optional.packetdrill.command", "Run packetdrill scripts against the simulator's TCP."),
     "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
     "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
     "completion": ("wifair.cli.completion", "Print a script that completes commands and options in a shell."),
 }
 
 
+OPTIONAL = ("measure", "packetdrill")
+
+
+def _installed() -> dict[str, tuple[str, str]]:
+    return {name: about for name, about in COMMANDS.items() if name not in OPTIONAL or _optional.has(name)}
+
+
 class _Commands(click.Group):
     """Commands that are imported when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
+        return list(_installed())
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
-        if name not in COMMANDS:
+        if name not in _installed():
             return None
         module = import_module(COMMANDS[name][0])
         command = getattr(module, f"{name}_command")
@@ -61,14 +68,14 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = suggestion(args[0], COMMANDS)
+        if args and args[0] not in _installed() and not args[0].startswith("-"):
+            hint = suggestion(args[0], _installed())
             ctx.fail(f"no command `{args[0]}`" + (f": {hint}" if hint else ""))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+            formatter.write_dl([(name, summary) for name, (_, summary) in _installed().items()])
 
     def main(self, *args: Any, **more: Any) -> Any:
         occupy_closed_streams()

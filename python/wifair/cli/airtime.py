@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from wifair._airtime import MU_ARGUMENTS, Airtime, AirtimeError, airtime, airtime_table
+from wifair._output.tables import aligned
+from wifair._output.words import counted
 from wifair.cli.common import echo_json, fail
-from wifair.exchange_time import MU_ARGUMENTS, Airtime, AirtimeError, airtime, airtime_table
-from wifair.tables import aligned
-from wifair.words import counted
 
 
 @click.command(name="airtime")

@@ -10,7 +10,9 @@ from typing import Any
 
 import click
 
-from wifair.capture import Capture, read_capture
+from wifair._output.files import refuse_filled
+from wifair._output.words import reason
+from wifair.capture.capture import Capture, read_capture
 from wifair.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -24,9 +26,7 @@ from wifair.cli.common import (
     results_folder,
     trying,
 )
-from wifair.errors import INTERRUPTION, CaptureError, Interrupted
-from wifair.files import refuse_filled
-from wifair.words import reason
+from wifair.exceptions import INTERRUPTION, CaptureError, Interrupted
 
 
 @click.command(name="analyze")

@@ -15,13 +15,13 @@ from typing import Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from wifair.errors import RunError, WifairError
+from wifair._output.files import json_text, refuse
+from wifair._output.streams import printable, write_codes, write_data
+from wifair._output.words import reason
+from wifair.exceptions import RunError, WifairError
 from wifair.figures.style import Look, check
-from wifair.files import json_text, refuse
-from wifair.output import Folder
-from wifair.seeds import read_seeds
-from wifair.streams import printable, write_codes, write_data
-from wifair.words import reason
+from wifair.results.folder import Folder
+from wifair.simulation.seeds import read_seeds
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 MOST_HINTED = 1000
@@ -184,7 +184,7 @@ def pcap_options(points: str, snap: str) -> Callable[[Command], Command]:
                 raise click.UsageError("--pcap-at, --pcap-snap and --pcap-format need --pcap")
             captures = None
             if folder is not None:
-                from wifair.taps import WHOLE_PACKETS, Pcap  # noqa: PLC0415
+                from wifair.simulation.taps import WHOLE_PACKETS, Pcap  # noqa: PLC0415
 
                 words = tuple(word.strip() for word in (at or points).split(",") if word.strip())
                 captures = Pcap(folder, words, kept or WHOLE_PACKETS, form or "pcap", given["force"])

@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from wifair import Scenario, sources
+from wifair import Scenario
+from wifair._output.files import write_text
+from wifair._output.streams import write_data
 from wifair.cli.common import Seeds, check_figure, check_file, fail, figure_options, overrides_of, trying
-from wifair.comparing import compare, distinct
+from wifair.comparison import sources
+from wifair.comparison.comparing import compare, distinct
+from wifair.comparison.sources import is_scenario
 from wifair.emulation.beside import carried_by_the_kernel
-from wifair.files import write_text
-from wifair.sources import is_scenario
-from wifair.streams import write_data
 
 EACH_FLOW = """Also compare flows of the same name: goodput, round-trip time, retransmissions and timeouts; for
 datagrams delay, jitter, loss and MOS. --all, --json and --csv include every figure of each flow."""

@@ -10,12 +10,14 @@ from typing import NamedTuple
 
 import click
 
-from wifair import _core, keys, memory
+from wifair import _core
+from wifair._output.streams import write_data
+from wifair._output.words import suggestion
 from wifair.cli.common import WRONG, echo_json, fail, refuse_unused
-from wifair.errors import ScenarioError
-from wifair.scenario import Scenario
-from wifair.streams import write_data
-from wifair.words import suggestion
+from wifair.exceptions import ScenarioError
+from wifair.scenario import keys
+from wifair.scenario.scenario import Scenario
+from wifair.simulation import memory
 
 WIDEST = 100
 

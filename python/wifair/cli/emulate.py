@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from wifair._output.streams import write_data
+from wifair._output.words import counted
 from wifair.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -26,11 +28,9 @@ from wifair.cli.common import (
 from wifair.emulation import Command, Emulated, emulate
 from wifair.emulation.namespaces import Namespaces, check_privileges, clean
 from wifair.emulation.report import text_of, warnings_of
-from wifair.output import write_table
-from wifair.scenario import Scenario
-from wifair.streams import write_data
-from wifair.taps import Pcap, plan_taps
-from wifair.words import counted
+from wifair.results.folder import write_table
+from wifair.scenario.scenario import Scenario
+from wifair.simulation.taps import Pcap, plan_taps
 
 
 @click.command(name="emulate")

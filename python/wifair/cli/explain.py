@@ -6,8 +6,9 @@ import shutil
 
 import click
 
-from wifair import Scenario, run, sources, what_helps
+from wifair import Scenario, run, what_helps
 from wifair.cli.common import Seeds, echo_json, fail, overrides_of, trying
+from wifair.comparison import sources
 from wifair.explaining import explain
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from wifair import gallery
-from wifair.capture import read_capture
-from wifair.capture_twin import scenario_text
+from wifair._output.files import refuse, write_text
+from wifair._output.tables import aligned
+from wifair._output.words import reason, suggestion
+from wifair.capture.capture import read_capture
+from wifair.capture.twin import scenario_text
 from wifair.cli.common import fail, trying
-from wifair.errors import CaptureError
-from wifair.files import refuse, write_text
-from wifair.tables import aligned
-from wifair.words import reason, suggestion
+from wifair.exceptions import CaptureError
 
 
 def _complete(_: click.Context, __: click.Parameter, start: str) -> list[str]:

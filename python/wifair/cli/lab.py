@@ -8,11 +8,11 @@ import webbrowser
 import click
 
 from wifair import Scenario
+from wifair._output.words import reason
 from wifair.cli.common import FAILED, fail, trying
 from wifair.laboratory import page
 from wifair.laboratory.export import export
 from wifair.laboratory.server import LabServer
-from wifair.words import reason
 
 
 @click.command(name="lab")

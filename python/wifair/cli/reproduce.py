@@ -10,6 +10,7 @@ from functools import partial
 import click
 
 from wifair import papers
+from wifair._output.words import counted
 from wifair.cli.common import FAILED, echo_json, fail, refuse_others, trying
 from wifair.reproduce import Effort, Outcome, reproduce, select
 from wifair.reproduce.report import Report, prepare
@@ -17,7 +18,6 @@ from wifair.reproduce.runner import default_store, other_versions
 from wifair.reproduce.text import text
 from wifair.reproduce.verifying import verify
 from wifair.sweeps import VERSION
-from wifair.words import counted
 
 
 def _complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[str]:

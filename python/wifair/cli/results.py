@@ -11,6 +11,11 @@ from typing import Any
 
 import click
 
+from wifair._output.files import replacing
+from wifair._output.report import figure_text
+from wifair._output.streams import write_data
+from wifair._output.tables import aligned, formatted
+from wifair._output.words import counted
 from wifair.cli.common import (
     FAILED,
     check_figure,
@@ -23,11 +28,8 @@ from wifair.cli.common import (
 )
 from wifair.columns import Columns
 from wifair.figures.style import Look, save
-from wifair.files import replacing
-from wifair.output import need_pyarrow
-from wifair.report import figure_text
+from wifair.results.folder import need_pyarrow
 from wifair.statistics import Interval
-from wifair.streams import write_data
 from wifair.sweeps.checksums import examine
 from wifair.sweeps.merging import merge
 from wifair.sweeps.query import (
@@ -45,8 +47,6 @@ from wifair.sweeps.repair import repair
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Store
 from wifair.sweeps.summarising import SHOWN, averages, cells_of
-from wifair.tables import aligned, formatted
-from wifair.words import counted
 
 # The parameters that each use of the command takes.
 TAKEN = {

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from wifair import _core, run
+from wifair._output.report import WIDE, bars, stations
 from wifair.cli.common import (
     INTERRUPTED,
     Seeds,
@@ -25,12 +26,11 @@ from wifair.cli.common import (
     results_folder,
     trying,
 )
-from wifair.errors import Interrupted
-from wifair.output import write_table
-from wifair.report import WIDE, bars, stations
-from wifair.results import Results
-from wifair.scenario import Scenario
-from wifair.taps import Pcap
+from wifair.exceptions import Interrupted
+from wifair.results.folder import write_table
+from wifair.results.results import Results
+from wifair.scenario.scenario import Scenario
+from wifair.simulation.taps import Pcap
 
 FIGURE_SAMPLES = 200
 """Default number of samples over time in a figure."""

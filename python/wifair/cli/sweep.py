@@ -13,6 +13,8 @@ from typing import Any
 import click
 
 from wifair import Scenario, _core
+from wifair._output.files import read_regular
+from wifair._output.words import counted
 from wifair.cli.common import (
     FAILED,
     INTERRUPTED,
@@ -24,9 +26,8 @@ from wifair.cli.common import (
     refuse_unused,
     trying,
 )
-from wifair.errors import Interrupted, StoppedError
-from wifair.files import read_regular
-from wifair.simulate import cores
+from wifair.exceptions import Interrupted, StoppedError
+from wifair.simulation.simulate import cores
 from wifair.sweeps.compute import kept_of, limit_of
 from wifair.sweeps.engines import WORKERS_S, Engine, Given, Processes, Threads
 from wifair.sweeps.estimate import estimate, fitting
@@ -40,7 +41,6 @@ from wifair.sweeps.summarising import SHOWN, averages
 from wifair.sweeps.sweeping import WHOLE, Shard, Sweep, run_sweep
 from wifair.sweeps.texts import Display, duration_text
 from wifair.sweeps.work import Progress
-from wifair.words import counted
 
 MOST_FAILURES = 5
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from wifair import _core
 from wifair.emulation.running import emulate
 from wifair.emulation.traffic import commands, figures, start_together
-from wifair.errors import EmulationError
-from wifair.exchange.imported import ImportedFile, ImportedResults
-from wifair.scenario import Scenario
+from wifair.exceptions import EmulationError
+from wifair.importers.imported import ImportedFile, ImportedResults
+from wifair.scenario.scenario import Scenario
 
 PREPARATION_S = 60.0
 """Time within which all programs have started [s]."""

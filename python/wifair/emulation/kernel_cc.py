@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from wifair.errors import EmulationError
-from wifair.words import suggestion
+from wifair._output.words import suggestion
+from wifair.exceptions import EmulationError
 
 SOURCES = Path(__file__).parent.parent / "bpf"
 PACKAGES = {"clang": "clang", "bpftool": "bpftool"}

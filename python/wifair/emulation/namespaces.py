@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from wifair.errors import EmulationError
+from wifair.exceptions import EmulationError
 
 STATE = Path("/run/wifair")
 NETNS = Path("/run/netns")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from wifair._output.tables import aligned
+from wifair._output.words import counted
 from wifair.emulation.running import Emulated
-from wifair.tables import aligned
-from wifair.words import counted
 
 SHOWN = 40
 """The most connections that are shown."""

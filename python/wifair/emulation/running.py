@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from wifair import _core
-from wifair.capture import Capture
+from wifair._output.files import json_text, require_regular
+from wifair._output.words import suggestion
+from wifair.capture.capture import Capture
+from wifair.emulation._programs import Command, Programs
 from wifair.emulation.namespaces import NamespaceHost, Namespaces, check_privileges, clean
-from wifair.emulation.programs import Command, Programs
-from wifair.errors import EmulationError
-from wifair.files import json_text, require_regular
-from wifair.results import Results, SampledResults
-from wifair.scenario import Scenario
-from wifair.words import suggestion
+from wifair.exceptions import EmulationError
+from wifair.results.results import Results, SampledResults
+from wifair.scenario.scenario import Scenario
 
 POLL_S = 0.02
 LINGER_S = 0.3
@@ -117,7 +117,7 @@ def emulate(
     strict : bool, default False
         Whether to end when the machine does not keep up.
     taps : Taps, optional
-        Captures and records of frames, as returned by `wifair.taps.plan_taps`.
+        Captures and records of frames, as returned by `wifair.simulation.taps.plan_taps`.
     series_step_ns : int, optional
         Time between samples of the simulation [ns].
     record : str, optional

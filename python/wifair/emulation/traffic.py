@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from wifair import _core
+from wifair._kernel_tcp import kernel_has, tcp_info
 from wifair.emulation import kernel_cc
-from wifair.emulation.programs import Command
-from wifair.errors import EmulationError
-from wifair.exchange.imported import FlowRow as FigureRow
-from wifair.kernel_tcp import kernel_has, tcp_info
+from wifair.emulation._programs import Command
+from wifair.exceptions import EmulationError
+from wifair.importers.imported import FlowRow as FigureRow
 
 FIRST_PORT = 5201
 CHUNK = bytes(65536)

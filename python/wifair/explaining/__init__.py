@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wifair import _core
+from wifair._output.files import json_text
+from wifair._output.report import named
+from wifair._output.words import KEPT, together
 from wifair.columns import finite
-from wifair.errors import ScenarioError
-from wifair.files import json_text
-from wifair.report import named
-from wifair.scenario import Scenario
-from wifair.words import KEPT, together
+from wifair.exceptions import ScenarioError
+from wifair.scenario.scenario import Scenario
 
 from .tables import handed_over
 
 if TYPE_CHECKING:
-    from wifair.sources import Found
+    from wifair.comparison.sources import Found
 
 __all__ = ["Explanation", "Finding", "explain"]
 

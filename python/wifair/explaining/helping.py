@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wifair import _core
-from wifair.files import json_text
-from wifair.scenario import scenario_of
-from wifair.seeds import Seeding, read_seeds
-from wifair.simulate import run
-from wifair.tables import aligned
+from wifair._output.files import json_text
+from wifair._output.tables import aligned
+from wifair.scenario.scenario import scenario_of
+from wifair.simulation.seeds import Seeding, read_seeds
+from wifair.simulation.simulate import run
 
 from .tables import handed_over
 
 if TYPE_CHECKING:
-    from wifair.scenario import Source
+    from wifair.scenario.scenario import Source
 
 FORMAT = 1
 DEFAULT_SEEDS = tuple(range(1, 11))

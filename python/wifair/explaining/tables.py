@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from wifair._core import RawData
     from wifair.columns import Columns
-    from wifair.sources import Found
+    from wifair.comparison.sources import Found
 
 CoreTable: TypeAlias = "tuple[str, list[tuple[str, RawData]]]"
 OF_CAPTURES = ("attempts", "datagrams", "echoes")

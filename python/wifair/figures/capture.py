@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair import files
-from wifair.figures.heat import coarser, colour_scale, heat_map
+from wifair._output import files
+from wifair.figures._heat import coarser, colour_scale, heat_map
 from wifair.figures.inline import inline
 from wifair.figures.style import COLOURS, Look, check, logarithmic, new_figure, settings
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wifair.capture import Capture
+    from wifair.capture.capture import Capture
 
 FEW = 3
 """The most flows whose goodput is drawn as lines; of more, a heat map is drawn."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wifair.figures.labels import quantity
+from wifair.figures._labels import quantity
 from wifair.figures.style import COLOURS, MARKERS, TWO_COLUMNS, Look, new_figure, scale_for, settings
 from wifair.statistics import Interval, limits, mean_interval
 
 if TYPE_CHECKING:
-    from wifair.comparing import Comparison
+    from wifair.comparison.comparing import Comparison
 
 MOST_PANELS = 12
 PANEL_IN = 1.75

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair import metrics
-from wifair.figures.heat import MOST_NAMED, coarser, colour_scale, heat_map, name_rows
-from wifair.figures.labels import quantity
+from wifair._output.report import rate
+from wifair.figures._heat import MOST_NAMED, coarser, colour_scale, heat_map, name_rows
+from wifair.figures._labels import quantity
 from wifair.figures.style import (
     COLOURS,
     DIRECTIONS,
@@ -22,7 +23,6 @@ from wifair.figures.style import (
     settings,
     thousands_apart,
 )
-from wifair.report import rate
 from wifair.statistics import mean_interval
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wifair.columns import Columns
-    from wifair.results import Results
-    from wifair.saved import SavedResults
+    from wifair.results.from_folder import SavedResults
+    from wifair.results.results import Results
 
 NARROW_IN = 5.0
 """Narrower figures have a narrower heat map, and shorter labels."""

@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from wifair import files
-from wifair.figures.labels import RATIOS
-from wifair.streams import printable
+from wifair._output import files
+from wifair._output.streams import printable
+from wifair.figures._labels import RATIOS
 
 ONE_COLUMN, TWO_COLUMNS = 3.5, 7.16
 """Widths [in] of a column and of a page in the journals of IEEE; those of ACM are about the same."""

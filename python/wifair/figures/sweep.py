@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wifair import _core
+from wifair._output.words import counted
 from wifair.columns import Columns
-from wifair.figures.labels import parameter, quantity
+from wifair.figures._labels import parameter, quantity
 from wifair.figures.style import COLOURS, MARKERS, ONE_COLUMN, TWO_COLUMNS, Look, new_figure, scale_for, settings
-from wifair.words import counted
 
 MOST_GROUPS = 40
 """The most lines that are legible."""

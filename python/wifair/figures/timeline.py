@@ -11,8 +11,8 @@ from wifair.figures.style import TWO_COLUMNS, Look, new_figure, settings
 
 if TYPE_CHECKING:
     from wifair.columns import Columns
-    from wifair.results import Results
-    from wifair.scenario import Scenario
+    from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
 
 USUAL_NS = 20_000_000
 HEIGHT = 0.62

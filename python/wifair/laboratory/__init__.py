@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from wifair.laboratory._notebook import LabView, lab
 from wifair.laboratory.export import export
-from wifair.laboratory.notebook import LabView, lab
 from wifair.laboratory.server import LabServer
 
 __all__ = ["LabServer", "LabView", "export", "lab"]

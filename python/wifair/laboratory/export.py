@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from wifair import files
+from wifair._output import files
 from wifair.laboratory import page
 
 

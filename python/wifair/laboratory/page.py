@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from wifair import _core
-from wifair.scenario import Scenario
+from wifair.scenario.scenario import Scenario
 
 FILES = {
     "index.html": "text/html; charset=utf-8",

@@ -7,10 +7,10 @@ the readings of what the paper leaves open, and a control for each mechanism).
 
 from __future__ import annotations
 
-from wifair.reproduce.claims import Claim, Clause, Control
-from wifair.reproduce.judging import Judgement
-from wifair.reproduce.model import Case, Cases, Draw, Effort, Experiment, Measured, Paper, scenarios_of
-from wifair.reproduce.session import KEYS, Outcome, PaperOutcome, reproduce, select
+from wifair.reproduce._claims import Claim, Clause, Control
+from wifair.reproduce._judging import Judgement
+from wifair.reproduce._model import Case, Cases, Draw, Effort, Experiment, Measured, Paper, scenarios_of
+from wifair.reproduce._session import KEYS, Outcome, PaperOutcome, reproduce, select
 from wifair.reproduce.table import Row, Table
 
 __all__ = [

@@ -13,11 +13,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from wifair import files
+from wifair._output import files
 from wifair.columns import safe_text
-from wifair.reproduce import page, style
-from wifair.reproduce.model import Case, Effort
-from wifair.reproduce.session import Outcome, PaperOutcome
+from wifair.reproduce import _page as page
+from wifair.reproduce import style
+from wifair.reproduce._model import Case, Effort
+from wifair.reproduce._session import Outcome, PaperOutcome
 
 MARK = "reproduction.json"
 STAGE = ".partial-"

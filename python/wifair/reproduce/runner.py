@@ -20,13 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wifair import _core
+from wifair._output.progress import ProgressBar
 from wifair.columns import Columns
-from wifair.errors import RunError
-from wifair.progress import ProgressBar
-from wifair.reproduce.model import Case
-from wifair.results import Results
-from wifair.scenario import Scenario
-from wifair.simulate import cores
+from wifair.exceptions import RunError
+from wifair.reproduce._model import Case
+from wifair.results.results import Results
+from wifair.scenario.scenario import Scenario
+from wifair.simulation.simulate import cores
 from wifair.sweeps import VERSION, Progress, Runs, Store
 from wifair.sweeps import compute as compute_into
 from wifair.sweeps.compute import TABLES

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wifair import files
+from wifair._output import files
 from wifair.figures.style import COLOURS, MARKERS, SAME_BYTES, settings
-from wifair.reproduce.model import Experiment
+from wifair.reproduce._model import Experiment
 from wifair.reproduce.table import Row, Table
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wifair.reproduce.model import Case
+    from wifair.reproduce._model import Case
 
 Label = str | int | float
 

@@ -10,12 +10,12 @@ from itertools import compress
 
 import numpy as np
 
-from wifair.reproduce.claims import MEANINGS, VERDICTS
-from wifair.reproduce.model import Experiment, Paper
-from wifair.reproduce.session import Judged, Outcome, PaperOutcome
+from wifair._output.words import cell, counted
+from wifair.reproduce._claims import MEANINGS, VERDICTS
+from wifair.reproduce._model import Experiment, Paper
+from wifair.reproduce._session import Judged, Outcome, PaperOutcome
 from wifair.reproduce.table import Row, Table
 from wifair.statistics import limits
-from wifair.words import cell, counted
 
 RANGE = "seeds from .. to"
 WHY = "  why"

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from wifair.files import read_regular
-from wifair.reproduce.session import FORMAT, load, reproduce
+from wifair._output.files import read_regular
+from wifair.reproduce._session import FORMAT, load, reproduce
 
 Entry = dict[str, Any]
 

@@ -6,13 +6,13 @@ from a `Store` if it has them.
 
 from __future__ import annotations
 
+from wifair.sweeps._reading import Failure
+from wifair.sweeps._saved_sweep import SavedSweep, read_sweep
+from wifair.sweeps._task import VERSION
 from wifair.sweeps.compute import Request, compute
-from wifair.sweeps.reading import Failure
 from wifair.sweeps.runs import Runs
-from wifair.sweeps.saved_sweep import SavedSweep, read_sweep
 from wifair.sweeps.store import Key, Store
 from wifair.sweeps.sweeping import sweep
-from wifair.sweeps.task import VERSION
 from wifair.sweeps.work import Finished, Progress
 
 __all__ = [

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from wifair.errors import StoreError
-from wifair.sweeps.foreign import too_much
+from wifair._output.words import counted
+from wifair.exceptions import StoreError
+from wifair.sweeps._foreign import too_much
 from wifair.sweeps.schema import code_of, fixed_of, has_own_view, is_kept, kinds_of, listed, quoted, transaction
-from wifair.words import counted
 
 MOST_NAMED = 5
 """The most damaged runs that a message names."""

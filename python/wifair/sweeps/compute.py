@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from wifair import _core
-from wifair.scenario import Scenario
-from wifair.simulate import cores
+from wifair.scenario.scenario import Scenario
+from wifair.simulation.simulate import cores
 from wifair.sweeps.engines import Engine, Given, Threads
 from wifair.sweeps.runs import Runs
 from wifair.sweeps.store import MOST_SEED, Kept, Key, Label, Store

@@ -14,13 +14,14 @@ from contextlib import suppress
 from multiprocessing.connection import wait
 from typing import Any, Protocol
 
-from wifair import _core, memory
-from wifair.errors import StoppedError
-from wifair.interrupting import GRACE_S, end_python
-from wifair.scenario import Scenario
+from wifair import _core
+from wifair.exceptions import StoppedError
+from wifair.extensions.interrupting import GRACE_S, end_python
+from wifair.scenario.scenario import Scenario
+from wifair.simulation import memory
+from wifair.sweeps._task import VERSION, Computed, Task, perform, require_same, simulate
 from wifair.sweeps.own_figures import Metrics
 from wifair.sweeps.store import Key
-from wifair.sweeps.task import VERSION, Computed, Task, perform, require_same, simulate
 
 UNKNOWN_SLOTS = 32
 """Assumed number of simultaneous runs of an executor that does not tell its number of workers."""
@@ -157,7 +158,7 @@ class Given:
         """Begin a run, whose scenario must have the hash of `key` at the end, too."""
         named = scenario._core.classes()
         if named and not isinstance(self._executor, ThreadPoolExecutor):
-            from wifair.extending import require_importable  # noqa: PLC0415
+            from wifair.extensions.extending import require_importable  # noqa: PLC0415
 
             require_importable(name for name, _ in named)
         task = Task(scenario.resolved, key.scenario, key.seed, tables, step_ns, VERSION, self._limit_s, self._metrics)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
-from wifair import _core, memory
-from wifair.scenario import Scenario
+from wifair import _core
+from wifair.scenario.scenario import Scenario
+from wifair.simulation import memory
 from wifair.sweeps.store import Store
 from wifair.sweeps.sweeping import Sweep
 

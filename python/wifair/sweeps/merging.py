@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from wifair.errors import StoreError
+from wifair.exceptions import StoreError
 from wifair.sweeps import checksums
 from wifair.sweeps.schema import FILE, address, create_kept, listed, quoted
 from wifair.sweeps.store import Store

@@ -12,12 +12,13 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wifair import _core, class_sources
-from wifair.errors import ScenarioError
+from wifair import _core
+from wifair.exceptions import ScenarioError
+from wifair.extensions import class_sources
 
 if TYPE_CHECKING:
-    from wifair.results import Results
-    from wifair.scenario import Scenario
+    from wifair.results.results import Results
+    from wifair.scenario.scenario import Scenario
 
 TABLE = "metrics"
 """The table of a store that has them."""
@@ -40,7 +41,7 @@ class Metrics(NamedTuple):
         ValueError
             If a function fails, or returns no number; the message names it.
         """
-        from wifair.results import Results  # noqa: PLC0415
+        from wifair.results.results import Results  # noqa: PLC0415
 
         results = Results(scenario, [outcome], series_step_s=math.nan if step_ns is None else step_ns / 1e9)
         return [
@@ -113,7 +114,7 @@ def metric_named(text: str, folder: str) -> tuple[str, Metric]:
     place = str(Path(folder).resolve())
     if place not in sys.path:
         sys.path.append(place)
-    from wifair.extending import imported  # noqa: PLC0415
+    from wifair.extensions.extending import imported  # noqa: PLC0415
 
     found: Any = imported(module, folder)
     for part in path.split("."):
@@ -134,7 +135,7 @@ def _is_figure(name: str) -> bool:
 
 
 def _value(name: str, function: Metric, results: Results) -> float:
-    from wifair.extending import line_of  # noqa: PLC0415
+    from wifair.extensions.extending import line_of  # noqa: PLC0415
 
     try:
         value = function(results)

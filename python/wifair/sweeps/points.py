@@ -8,9 +8,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from wifair import _core, _toml
-from wifair.errors import ScenarioError
-from wifair.scenario import Scenario
+from wifair import _core
+from wifair.exceptions import ScenarioError
+from wifair.scenario import toml
+from wifair.scenario.scenario import Scenario
 from wifair.sweeps.store import Label
 
 Value = str | int | float | bool | list[object]
@@ -82,7 +83,7 @@ class Points:
         changes = [(origin or "[sweep]", f"{path}={text}") for origin, path, text in self._plan.point(index)]
         if self._dependent:
             labels = self.labels(index)
-            changes += [("vary", f"{path}={_toml.value(labels[path], path)}") for path in self._dependent]
+            changes += [("vary", f"{path}={toml.value(labels[path], path)}") for path in self._dependent]
         return self.base._changed(changes)
 
     def _check(self) -> list[str]:
@@ -134,7 +135,7 @@ def options_of(vary: Axes | Iterable[str]) -> tuple[list[Option], dict[str, Depe
 def listed_of(points: Iterable[Mapping[str, object]]) -> list[Option]:
     """Convert listed points to the grammar of ``--point``."""
     return [
-        ("points", "; ".join(f"{path} = {_toml.value(value, path)}" for path, value in point.items()))
+        ("points", "; ".join(f"{path} = {toml.value(value, path)}" for path, value in point.items()))
         for point in points
     ]
 
@@ -174,7 +175,7 @@ def rows_of(text: str, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _list(values: Iterable[object], path: str) -> str:
-    texts = [_toml.value(value, path) for value in values]
+    texts = [toml.value(value, path) for value in values]
     if not texts:
         raise ValueError(f"there are no values of {path}")
     return ", ".join(texts)
@@ -186,5 +187,5 @@ def _plain(value: object, path: str) -> Label:
     if isinstance(value, (str, int, float)):
         return value
     if isinstance(value, (list, tuple)):
-        return _toml.value(value, path)
+        return toml.value(value, path)
     raise TypeError(f"{path} is a {type(value).__name__}: expected a string, number or bool")

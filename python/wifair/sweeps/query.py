@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from wifair import _core
 from wifair.columns import Columns
 from wifair.statistics import FEWEST, Interval, limits, student_t_quantile
+from wifair.sweeps._reading import ABOUT, chunks, fetch
 from wifair.sweeps.own_figures import TABLE
-from wifair.sweeps.reading import ABOUT, chunks, fetch
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Store
 

@@ -9,9 +9,10 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from wifair.errors import StoreError
+from wifair._output.words import reason
+from wifair.exceptions import StoreError
 from wifair.sweeps import checksums
-from wifair.sweeps.foreign import TABLES, USUAL, BoundedConnection, require_regular_store, strange
+from wifair.sweeps._foreign import TABLES, USUAL, BoundedConnection, require_regular_store, strange
 from wifair.sweeps.schema import (
     APPLICATION,
     FILE,
@@ -29,7 +30,6 @@ from wifair.sweeps.schema import (
     quoted,
     writable,
 )
-from wifair.words import reason
 
 LOST_MEANING = "(what this column means was damaged)"
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from wifair._output.streams import escape
 from wifair.columns import Columns
-from wifair.streams import escape
+from wifair.sweeps._reading import ABOUT, Failure, fetch, label_column
+from wifair.sweeps._task import VERSION
 from wifair.sweeps.own_figures import TABLE
-from wifair.sweeps.reading import ABOUT, Failure, fetch, label_column
 from wifair.sweeps.schema import quoted
 from wifair.sweeps.store import Key, Label, Store
 from wifair.sweeps.summarising import shown, summary_of
-from wifair.sweeps.task import VERSION
 
 
 class Runs:

@@ -10,10 +10,10 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
-from wifair.errors import StoreError
-from wifair.sweeps.foreign import KEPT, VIEW, BoundedConnection, require_plain, require_regular_store, too_much
-from wifair.sweeps.foreign import TABLES as TABLE_NAMES
-from wifair.words import reason
+from wifair._output.words import reason
+from wifair.exceptions import StoreError
+from wifair.sweeps._foreign import KEPT, VIEW, BoundedConnection, require_plain, require_regular_store, too_much
+from wifair.sweeps._foreign import TABLES as TABLE_NAMES
 
 FILE = "runs.sqlite"
 FORMAT = 2

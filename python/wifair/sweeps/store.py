@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 
 from wifair import _core
 from wifair.columns import plain_values
-from wifair.errors import StoppedError, StoreError
-from wifair.scenario import Scenario
-from wifair.sweeps import checksums, foreign, schema
+from wifair.exceptions import StoppedError, StoreError
+from wifair.scenario.scenario import Scenario
+from wifair.sweeps import _foreign as foreign
+from wifair.sweeps import checksums, schema
+from wifair.sweeps._task import VERSION, Computed
 from wifair.sweeps.schema import insert, listed, quoted
-from wifair.sweeps.task import VERSION, Computed
 
 DEAD_AFTER_S = 15.0
 """A process without a heartbeat for so long is taken for dead, and others may take its runs."""

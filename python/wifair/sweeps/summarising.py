@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from wifair._output.report import WIDE, figure_text
+from wifair._output.tables import aligned
 from wifair.columns import Columns
-from wifair.report import WIDE, figure_text
 from wifair.statistics import FEWEST, NO_INTERVAL, Interval
 from wifair.sweeps.query import means, name_of
-from wifair.tables import aligned
 
 SHOWN = ("goodput_bps", "jain_index")
 """Figures that are shown by default."""

@@ -13,9 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from wifair import _core, _toml
-from wifair.scenario import Scenario, Source, scenario_of
-from wifair.seeds import Seeding, read_seeds
+from wifair import _core
+from wifair.scenario import toml
+from wifair.scenario.scenario import Scenario, Source, scenario_of
+from wifair.simulation.seeds import Seeding, read_seeds
 from wifair.statistics import FEWEST, mean_interval
 from wifair.sweeps.compute import engine_of, kept_of
 from wifair.sweeps.engines import Engine
@@ -311,9 +312,7 @@ def sweep(
     >>> runs.summary(by="flows.tcp.cc")["jain_index"]  # doctest: +SKIP
     """
     given = {"samples": samples, "design": design, "sample_seed": sample_seed, "most_seeds": most_seeds}
-    settings = [
-        (name, f"sweep.{name}={_toml.value(value, name)}") for name, value in given.items() if value is not None
-    ]
+    settings = [(name, f"sweep.{name}={toml.value(value, name)}") for name, value in given.items() if value is not None]
     base = scenario_of(scenario)._changed(settings)
     axes, dependent = options_of(vary or {})
     texts = [stop_when] if isinstance(stop_when, str) else list(stop_when or [])

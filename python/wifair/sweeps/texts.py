@@ -7,14 +7,14 @@ import shutil
 import sys
 import time
 
-from wifair.report import figure_text
+from wifair._output.report import figure_text
+from wifair._output.streams import write_codes
+from wifair._output.tables import aligned
 from wifair.statistics import Interval
-from wifair.streams import write_codes
 from wifair.sweeps.store import Label
 from wifair.sweeps.summarising import SHOWN
 from wifair.sweeps.sweeping import Sweep
 from wifair.sweeps.work import Progress
-from wifair.tables import aligned
 
 LIVE_ROWS = 10
 LIVE_EVERY_S = 0.2

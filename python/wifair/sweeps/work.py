@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import NamedTuple, Protocol
 
-from wifair.errors import Interrupted, StoppedError
-from wifair.scenario import Scenario
+from wifair.exceptions import Interrupted, StoppedError
+from wifair.scenario.scenario import Scenario
+from wifair.sweeps._task import Computed, OtherWorkerError
 from wifair.sweeps.engines import Engine
 from wifair.sweeps.store import Kept, Key, Store, values_of
-from wifair.sweeps.task import Computed, OtherWorkerError
 
 TICK_S = 0.1
 SLOTS_S = 1.0

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 from testbed import COMMAND, SECRET, SERVER, Testbed
-from wifair.measure.coordinator import Coordinator
-from wifair.measure.errors import MeasureError
-from wifair.measure.journal import Journal
-from wifair.measure.plan import Plan
-from wifair.measure.results import Measurement
-from wifair.measure.server import Server, Timing
-from wifair.measure.station import Station
+from wifair._optional.measure.coordinator import Coordinator
+from wifair._optional.measure.errors import MeasureError
+from wifair._optional.measure.journal import Journal
+from wifair._optional.measure.plan import Plan
+from wifair._optional.measure.results import Measurement
+from wifair._optional.measure.server import Server, Timing
+from wifair._optional.measure.station import Station
 
 pytestmark = pytest.mark.alone
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 from testbed import SECRET
-from wifair.measure import secret as secrets
-from wifair.measure import strangers, wire
-from wifair.measure.coordinator import Coordinator
-from wifair.measure.errors import ProtocolError, Refused
-from wifair.measure.journal import Journal
-from wifair.measure.plan import Plan
-from wifair.measure.results import Measurement
-from wifair.measure.server import MOST_INBOX_BYTES, Inbox, Server
-from wifair.measure.station import Station, connect
+from wifair._optional.measure import secret as secrets
+from wifair._optional.measure import strangers, wire
+from wifair._optional.measure.coordinator import Coordinator
+from wifair._optional.measure.errors import ProtocolError, Refused
+from wifair._optional.measure.journal import Journal
+from wifair._optional.measure.plan import Plan
+from wifair._optional.measure.results import Measurement
+from wifair._optional.measure.server import MOST_INBOX_BYTES, Inbox, Server
+from wifair._optional.measure.station import Station, connect
 
 pytestmark = pytest.mark.alone
 

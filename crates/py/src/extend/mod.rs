@@ -23,7 +23,7 @@ use wifair_units::Time;
 pub use control::{PyAck, PyCongestionControl};
 pub use queue::{PyPacket, QueueDiscipline};
 
-pyo3::import_exception!(wifair.errors, ExtensionError);
+pyo3::import_exception!(wifair.exceptions, ExtensionError);
 
 /// What classes of users have in common: the time of a call, and random numbers.
 #[pyclass(subclass, module = "wifair._core")]
@@ -114,7 +114,7 @@ impl FirstFault {
         let own = error.value(py).to_string();
         let kind = error.get_type(py).name().map_or_else(|_| "error".to_owned(), |name| name.to_string());
         let line = py
-            .import("wifair.extending")
+            .import("wifair.extensions.extending")
             .and_then(|module| module.getattr("line_of")?.call1((error.traceback(py),))?.extract::<String>())
             .unwrap_or_default();
         let text = format!(
@@ -159,7 +159,7 @@ impl Classes {
 
     /// The class `name`, which must be a subclass of `base`.
     fn find<'py>(&self, py: Python<'py>, name: &str, base: &str) -> PyResult<Bound<'py, PyType>> {
-        let found = py.import("wifair.extending")?.getattr("find")?.call1((name, base, &self.folder))?;
+        let found = py.import("wifair.extensions.extending")?.getattr("find")?.call1((name, base, &self.folder))?;
         Ok(found.cast_into::<PyType>()?)
     }
 

@@ -27,8 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from wifair.reproduce.table import read_records
-from wifair.scenario import Scenario
-from wifair.simulate import run
+from wifair.scenario.scenario import Scenario
+from wifair.simulation.simulate import run
 
 HERE = Path(__file__).parent
 FILE = HERE / "calibration.csv"

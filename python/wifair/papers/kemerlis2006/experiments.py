@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from wifair.capture import read_capture
+from wifair.capture.capture import read_capture
 from wifair.figures.style import COLOURS
 from wifair.papers.kemerlis2006.calibration import CONTROL, READINGS, calibrated
 from wifair.reproduce import Case, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
-from wifair.results import Results
-from wifair.scenario import Scenario
-from wifair.simulate import cores, run
-from wifair.taps import Pcap
+from wifair.results.results import Results
+from wifair.scenario.scenario import Scenario
+from wifair.simulation.simulate import cores, run
+from wifair.simulation.taps import Pcap
 
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)

@@ -13,8 +13,8 @@ import numpy as np
 
 from wifair import metrics
 from wifair.reproduce import Case, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
-from wifair.results import Results
-from wifair.scenario import Scenario
+from wifair.results.results import Results
+from wifair.scenario.scenario import Scenario
 
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)

@@ -13,7 +13,7 @@ import numpy as np
 
 from wifair.figures.style import COLOURS
 from wifair.reproduce import Case, Effort, Experiment, Measured, Paper, Table, scenarios_of, style
-from wifair.results import Results
+from wifair.results.results import Results
 
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)

@@ -1,0 +1,68 @@
+"""Names that modules had before, each with what replaced it: an import of the old name says the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+from typing import NoReturn
+
+# Public names are imported from `wifair` itself, wherever they are defined.
+MODULES = {
+    "wifair.capture_report": "wifair.Capture.report",
+    "wifair.comparing": "wifair.compare",
+    "wifair.errors": "wifair.exceptions",
+    "wifair.exchange": "wifair.importers",
+    "wifair.exchange_time": "wifair.airtime",
+    "wifair.extending": "wifair.extensions.extending",
+    "wifair.files": "wifair._output.files",
+    "wifair.finishing": "wifair.metrics",
+    "wifair.keys": "wifair.scenario.keys",
+    "wifair.latency": "wifair.metrics",
+    "wifair.loaded": "wifair.extensions.loaded",
+    "wifair.measure": "wifair._optional.measure",
+    "wifair.output": "wifair.results.folder",
+    "wifair.report": "wifair._output.report",
+    "wifair.saved": "wifair.read_results",
+    "wifair.seeds": "wifair.simulation.seeds",
+    "wifair.simulate": "wifair.run",
+    "wifair.sources": "wifair.comparison.sources",
+    "wifair.streams": "wifair._output.streams",
+    "wifair.tables": "wifair._output.tables",
+    "wifair.taps": "wifair.Pcap",
+    "wifair.words": "wifair._output.words",
+}
+NAMES = {
+    "wifair.capture": ("Capture", "read_capture"),
+    "wifair.results": ("Results", "SampledResults"),
+    "wifair.scenario": ("Scenario",),
+}
+
+
+class _MovedModules(MetaPathFinder):
+    """Asked last, for modules that nothing else has found."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
+        del path, target
+        if name in MODULES:
+            raise ModuleNotFoundError(f"`{name}` is now `{MODULES[name]}`")
+
+
+FINDER = _MovedModules()
+
+
+def refuse(module: str, name: str) -> NoReturn:
+    """Say where a name is that `module` does not have.
+
+    Raises
+    ------
+    ImportError
+        If the module had this name before.
+    AttributeError
+        Otherwise.
+    """
+    if name in NAMES.get(module, ()):
+        raise ImportError(f"`{module}.{name}` is now `wifair.{name}`")
+    new = MODULES.get(f"{module}.{name}")
+    moved = f": it is now `{new}`" if new else ""
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{moved}")

@@ -1,0 +1,1 @@
+"""The command that plays packetdrill scripts to the simulator's TCP."""

@@ -1,0 +1,1 @@
+"""What the package writes: files, streams, tables, reports, words."""

@@ -1,0 +1,1 @@
+"""Comparisons of scenarios, results, measurements and captures."""

@@ -1,0 +1,1 @@
+"""Classes of the user's own in scenarios: found, digested, loaded, interrupted."""
