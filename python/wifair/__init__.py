@@ -143,7 +143,7 @@ def __getattr__(name: str) -> object:
         return import_module(f"wifair.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
-    _moved.refuse("wifair", name)
+    raise _moved.missing("wifair", name)
 
 
 def __dir__() -> list[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType
-from typing import NoReturn
 
 # Public names are imported from `wifair` itself, wherever they are defined.
 MODULES = {
@@ -19,7 +18,6 @@ MODULES = {
     "wifair.finishing": "wifair.metrics",
     "wifair.keys": "wifair.scenario.keys",
     "wifair.latency": "wifair.metrics",
-    "wifair.loaded": "wifair.extensions.loaded",
     "wifair.measure": "wifair._optional.measure",
     "wifair.output": "wifair.results.folder",
     "wifair.report": "wifair._output.report",
@@ -51,18 +49,16 @@ class _MovedModules(MetaPathFinder):
 FINDER = _MovedModules()
 
 
-def refuse(module: str, name: str) -> NoReturn:
-    """Say where a name is that `module` does not have.
+def missing(module: str, name: str) -> AttributeError:
+    """Write the error of a name that `module` does not have, with where it is now.
 
     Raises
     ------
     ImportError
-        If the module had this name before.
-    AttributeError
-        Otherwise.
+        If it is a name of `wifair` that the module had before: raised here, for ``from MODULE import NAME`` shows it.
     """
     if name in NAMES.get(module, ()):
         raise ImportError(f"`{module}.{name}` is now `wifair.{name}`")
     new = MODULES.get(f"{module}.{name}")
     moved = f": it is now `{new}`" if new else ""
-    raise AttributeError(f"module {module!r} has no attribute {name!r}{moved}")
+    return AttributeError(f"module {module!r} has no attribute {name!r}{moved}")

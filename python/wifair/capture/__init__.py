@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wifair._moved import refuse
+from wifair._moved import missing
 
 
 def __getattr__(name: str) -> object:
-    refuse(__name__, name)
+    raise missing(__name__, name)
