@@ -183,7 +183,7 @@ NARROW = """
 import json, os, resource, subprocess, sys
 from pathlib import Path
 import wifair
-from wifair.errors import StoreError
+from wifair.exceptions import StoreError
 from wifair.sweeps import Store
 from wifair.sweeps.store import Kept
 
