@@ -28,11 +28,11 @@ from typing import Any
 
 import wifair
 from wifair import _core
-from wifair.importers import read_flent, read_iperf3
 from wifair._optional.measure import wire
 from wifair._optional.measure.errors import MeasureError
 from wifair._optional.measure.flow import Flow, Limits
 from wifair._optional.measure.server import MeasurementTask
+from wifair.importers import read_flent, read_iperf3
 
 HERE = Path(__file__).parent
 LONGEST_S = 20.0
