@@ -8,9 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wifair
-from wifair.papers import las
+from wifair.papers import jung2016, las
+from wifair.papers.las import experiments
+from wifair.reproduce import Effort
 
 HERE = Path(las.__file__).parent
+
+
+def web(offered: str, cov: int, discipline: str, duration_s: int) -> wifair.Results:
+    """Run the web scenario of las."""
+    scenario = wifair.Scenario.from_file(HERE / "web.toml").with_(experiments._web_changes(offered, cov))
+    changes = {"ap.queue.discipline": discipline, "duration": f"{duration_s} s", "warm_up": "0 s"}
+    return wifair.run(scenario.with_(changes), seeds=[3])
 
 
 def test_two_disciplines_serve_the_same_web_users() -> None:
@@ -19,16 +28,60 @@ def test_two_disciplines_serve_the_same_web_users() -> None:
     A user whose pages are served later requests the next one later: what is requested in the first 60 s with one
     discipline is requested in 100 s with the other.
     """
-    web = wifair.Scenario.from_file(HERE / "web.toml").with_({"duration": "100 s", "warm_up": "0 s"})
     early, late = [], []
     for discipline in ("fifo", "las"):
-        sessions = wifair.run(web.with_({"ap.queue.discipline": discipline}), seeds=[3]).sessions
+        sessions = web("0.8", 1, discipline, 100).sessions
         objects = list(zip(sessions["flow"].tolist(), sessions["length_bytes"].tolist()))
         early.append(Counter(one for one, start in zip(objects, sessions["start_s"].tolist()) if start < 60))
         late.append(Counter(objects))
     assert sum(early[0].values()) > 200
     assert not early[0] - late[1]
     assert not early[1] - late[0]
+
+
+def test_open_loop_transfers_do_not_depend_on_the_discipline() -> None:
+    """In the open loop both disciplines serve the same transfers at the same times; in the closed loop they do not."""
+
+    def transfers(offered: str, discipline: str) -> list[tuple[str, float, int]]:
+        sessions = web(offered, 2, discipline, 60).sessions
+        columns = (sessions[name].tolist() for name in ("flow", "start_s", "length_bytes"))
+        return sorted(zip(*columns))
+
+    for offered in (experiments.OPEN, experiments.CUT):
+        assert transfers(offered, "fifo") == transfers(offered, "las")
+        assert len(transfers(offered, "las")) > 400
+    assert transfers("0.8", "fifo") != transfers("0.8", "las")
+
+
+@pytest.mark.parametrize("cov", [2, 5])
+def test_sizes_of_a_distribution_that_is_cut_off_have_the_cov_that_is_asked(cov: int) -> None:
+    """Of the sizes themselves and of a sample of some 3,800; that of an uncut Pareto distribution is half at most."""
+    sizes = np.array(experiments.cut_pareto(cov), dtype=float)
+    assert sizes.mean() == pytest.approx(30_000, rel=1e-4)
+    assert sizes.std() / sizes.mean() == pytest.approx(cov, rel=1e-3)
+    drawn = {}
+    for offered in (experiments.CUT, experiments.OPEN):
+        found = web(offered, cov, "fifo", 300).sessions["length_bytes"].astype(float)
+        drawn[offered] = found.std() / found.mean()
+    # The variance lies in the largest ten of the thousand sizes, of which a sample has 38: 16 % of it, 8 % of the CoV.
+    assert drawn[experiments.CUT] == pytest.approx(cov, rel=0.2)
+    if cov == 5:
+        assert drawn[experiments.OPEN] < cov / 2
+
+
+def test_where_no_session_finishes_the_index_is_the_greatest_that_is_possible() -> None:
+    """Uploads of 10 kB beside five with windows of 1000 packets (jung2016, equation 3, which divides by zero then)."""
+    case = jung2016.experiments._case(Effort.QUICK, "up", "reno", {"n": 10}, setting="window 1000")
+    results = wifair.run(case.scenario, seeds=[1])
+    assert results.cells["sessions_finished"].tolist() == [0]
+    (index,) = next(one.values for one in jung2016.experiments._fairness(case, results) if one.quantity == "if_sent")
+    # Each session has at least 60 s less its start; at the fair share of 6.88 Mb/s over ten it takes 0.116 s.
+    possible = [8 * 10_000 / (6.88e6 / 10) / (60 - start) for start in results.sessions["start_s"].tolist()]
+    assert index == pytest.approx(sum(possible) / len(possible), rel=1e-9)
+    longer = wifair.run(case.scenario.with_({"duration": "200 s"}), seeds=[1]).sessions
+    same = longer["start_s"] < 60
+    ratios = 8 * 10_000 / (6.88e6 / 10) / longer["sent_after_s"][same]
+    assert np.where(np.isnan(ratios), 0, ratios).mean() <= index
 
 
 CHAIN = """

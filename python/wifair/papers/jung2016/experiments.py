@@ -54,6 +54,8 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     "queue 100": {"ap.queue.limit": "99 packets"},
 }
 """Readings of what the paper leaves open: first the one taken, then others."""
+INDEXED = tuple(setting for setting in SETTINGS if setting != "no restart")
+"""Readings in which IF is defined: without a restart sessions of 10 kB are sent at once, and take no time."""
 
 BASES = {"down": 4.96e6, "up": 6.88e6}
 """rho B of equation 1 [bit/s]: the best values of TCP in Table 1."""
@@ -120,8 +122,8 @@ def _case(effort: Effort, direction: str, tcp: str, labels: Mapping[str, int], *
     return Case({"setting": setting, "tcp": tcp, **labels}, _file("mixed.toml").with_(changes), effort.seeds)
 
 
-def _by_nodes(effort: Effort, direction: str, tcps: Iterable[str]) -> Iterator[Case]:
-    for setting, tcp, n in product(SETTINGS, tcps, effort.pick(QUICK_NODES, NODES)):
+def _by_nodes(effort: Effort, direction: str, tcps: Iterable[str], settings: Iterable[str] = INDEXED) -> Iterator[Case]:
+    for setting, tcp, n in product(settings, tcps, effort.pick(QUICK_NODES, NODES)):
         yield _case(effort, direction, tcp, {"n": n}, setting=setting)
 
 
@@ -143,17 +145,40 @@ def _adjustments(effort: Effort) -> Iterator[Case]:
 
 
 def _by_length(effort: Effort, direction: str) -> Iterator[Case]:
-    for setting, tcp, length in product(SETTINGS, LOADS, effort.pick(QUICK_LENGTHS, LENGTHS)):
+    for setting, tcp, length in product(INDEXED, LOADS, effort.pick(QUICK_LENGTHS, LENGTHS)):
         yield _case(effort, direction, tcp, {"length": length}, setting=setting)
+
+
+FINISHES = {"if_sent": "sent_after_s", "if_acked": "acked_after_s"}
+"""Readings of the index, with the column of the finish time."""
+
+
+def _index(results: Results, seed: int, column: str, shares: Mapping[str, float]) -> float:
+    """Compute IF over the sessions that finish (equation 3), by the fair share of flows whose names begin so [bit/s].
+
+    If none finishes the index is undefined; then it is that of sessions that all finish as the run ends, which no
+    longer run can exceed for them.
+    """
+    sessions = results.sessions.where(seed=seed)
+    share = np.empty(len(sessions["start_s"]))
+    for begin, one in shares.items():
+        share[np.char.startswith(sessions["flow"], begin)] = one
+    finish = sessions["start_s"] + sessions[column]
+    if not np.isfinite(finish).any():
+        finish = np.full(len(share), results.scenario.duration_s)
+    length, start = sessions["length_bytes"], sessions["start_s"]
+    return metrics.instantaneous_fairness(length, start, finish, fair_share_bps=share).index
 
 
 def _fairness(case: Case, results: Results) -> Iterator[Measured]:
     cells = results.cells
     direction = str(results.flows["direction"][0])
     scale = BASES[direction] / UDP_BASES[direction]  # the index is inversely proportional to the share
-    for quantity, column in (("if_sent", "instantaneous_fairness"), ("if_acked", "instantaneous_fairness_acked")):
-        yield Measured(quantity, cells[column])
-        yield Measured(f"{quantity}_udp", cells[column] * scale)
+    share = metrics.fair_share(BASES[direction], int(case.labels.get("n", 4)))
+    for quantity, column in FINISHES.items():
+        index = np.array([_index(results, seed, column, {"": share}) for seed in results.seeds])
+        yield Measured(quantity, index)
+        yield Measured(f"{quantity}_udp", index * scale)
     finished, unfinished = cells["sessions_finished"].astype(float), cells["sessions_unfinished"].astype(float)
     yield Measured("unfinished", 100 * unfinished / np.maximum(finished + unfinished, 1))
     yield Measured("slowdown", [_slowdown(case, results, seed) for seed in results.seeds])
@@ -208,30 +233,17 @@ def _draw_goodput(figure: Any, table: Table, tcps: Iterable[str]) -> None:
 
 
 def _both(effort: Effort) -> Iterator[Case]:
-    for setting, tcp, n in product(SETTINGS, LOADS, (4, 8)):
+    for setting, tcp, n in product(INDEXED, LOADS, (4, 8)):
         changes = {**TCPS[tcp], **SETTINGS[setting], "stations.count": n // 4, **_durations(effort)}
         yield Case({"setting": setting, "tcp": tcp, "n": n}, _file("both.toml").with_(changes), effort.seeds)
 
 
 def _both_fairness(case: Case, results: Results) -> Iterator[Measured]:
     """Compare each session with the share of its own direction."""
-    readings = [
-        (f"{quantity}{base}", column, bases)
-        for quantity, column in (("if_sent", "sent_after_s"), ("if_acked", "acked_after_s"))
-        for base, bases in (("", BASES), ("_udp", UDP_BASES))
-    ]
-    for quantity, column, bases in readings:
-        values = []
-        for seed in results.seeds:
-            sessions = results.sessions.where(seed=seed)
-            up = np.char.startswith(sessions["flow"], "short_up")
-            share = np.where(up, *(metrics.fair_share(bases[way], int(case.labels["n"])) for way in ("up", "down")))
-            finish = sessions["start_s"] + sessions[column]
-            ratios = metrics.instantaneous_fairness(
-                sessions["length_bytes"], sessions["start_s"], finish, fair_share_bps=share
-            )
-            values.append(ratios.index)
-        yield Measured(quantity, values)
+    n = int(case.labels["n"])
+    for (quantity, column), (base, bases) in product(FINISHES.items(), (("", BASES), ("_udp", UDP_BASES))):
+        shares = {f"short_{way}": metrics.fair_share(bases[way], n) for way in ("up", "down")}
+        yield Measured(f"{quantity}{base}", [_index(results, seed, column, shares) for seed in results.seeds])
 
 
 def _draw_both(figure: Any, table: Table) -> None:
@@ -256,8 +268,8 @@ def _indices(key: str, title: str, cases: Cases, x: str, tcps: Iterable[str] = L
 
 def _goodputs(key: str, title: str, direction: str, tcps: Iterable[str], shown: tuple[str, ...]) -> Experiment:
     """Make an experiment on the aggregate goodput of some TCPs over the number of nodes."""
-    cases, draw = partial(_by_nodes, direction=direction, tcps=tcps), partial(_draw_goodput, tcps=tcps)
-    return Experiment(key, title, cases, _throughput, draw, shown=shown)
+    cases = partial(_by_nodes, direction=direction, tcps=tcps, settings=SETTINGS)
+    return Experiment(key, title, cases, _throughput, partial(_draw_goodput, tcps=tcps), shown=shown)
 
 
 PAPER = Paper(
