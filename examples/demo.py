@@ -24,7 +24,7 @@ def main(folder: Path) -> None:
     """Run the three parts; each ends with what it showed."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "hot-spot.toml"
-    file.write_text(gallery.example("hot-spot").text, encoding="utf-8")
+    file.write_text(gallery.example("hot-spot").toml, encoding="utf-8")
     scenario = wifair.Scenario.from_file(file)
     cured = scenario.with_(dict([CURE.split("=")]))
     before, after = (wifair.run(one, series="500 ms") for one in (scenario, cured))

@@ -105,7 +105,7 @@ def share(base: wifair.Scenario, a: str, b: str, seeds: int) -> tuple[float, flo
             f"flows.{flow}.tcp.{algorithm}.{key}": value for key, value in PARAMETERS.get(algorithm, {}).items()
         }
     flows = wifair.run(base.with_(changes), seeds=range(1, seeds + 1), threads=1).flows
-    first, second = (flows.where(name=name)["goodput_bps"] for name in ("a", "b"))
+    first, second = (flows.filter(name=name)["goodput_bps"] for name in ("a", "b"))
     return float(np.mean(first / (first + second))), float(np.mean(first + second)) / 1e6
 
 

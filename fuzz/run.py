@@ -152,7 +152,7 @@ def scenario(rng: random.Random) -> None:
 
 def holds(made: wifair.Scenario, results: wifair.Results) -> None:
     """See that a run conserves packets, bytes and time."""
-    cell = results.cells.records()[0]
+    cell = results.cells.to_dicts()[0]
     jain = cell["jain_index"]
     assert jain is None or 0 < jain <= 1 + 1e-12, f"Jain's index is {jain}"
     air = {name: cell[name] for name in cell if name.startswith("air_")}
@@ -160,19 +160,19 @@ def holds(made: wifair.Scenario, results: wifair.Results) -> None:
     total = sum(part or 0.0 for part in air.values())
     assert abs(total - 1) < 1e-9, f"parts of the air time sum to {total}: {air}"
     measured_s = made.duration_s - made._core.warm_up_s
-    for flow in results.flows.records():
+    for flow in results.flows.to_dicts():
         flow_holds(flow, measured_s, whole=made._core.warm_up_s == 0)
-    for station in results.stations.records():
+    for station in results.stations.to_dicts():
         assert station["delivered"] + station["given_up"] <= 1024 * (station["attempts"] + 1), station
         assert station["air_data_s"] <= measured_s * (1 + 1e-9), station
-    if results.series is not None and results.series.rows:
+    if results.series is not None and len(results.series):
         times = results.series["time_s"].tolist()
         assert times == sorted(times), "time goes forward"
         assert max(times) <= made.duration_s + 1e-9, "no sample after the end"
         sampled: dict[str, int] = {}
-        for row in results.series.records():
+        for row in results.series.to_dicts():
             sampled[row["flow"]] = sampled.get(row["flow"], 0) + row["received_bytes"]
-        for flow in results.flows.records():
+        for flow in results.flows.to_dicts():
             if made._core.warm_up_s == 0:
                 assert sampled.get(flow["name"], 0) <= flow["received_bytes"], "samples are of what was received"
     frames_hold(made, results)
@@ -203,7 +203,7 @@ def frames_hold(made: wifair.Scenario, results: wifair.Results) -> None:
     """See that frames go forward in time, and that of those that were received no two overlap: all hear all here."""
     assert results.frames is not None
     last, of_ppdu = 0.0, 0
-    for frame in results.frames.records():
+    for frame in results.frames.to_dicts():
         assert 0 <= frame["start_s"] <= frame["end_s"], frame
         if frame["fate"] != "received":
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 # Public names are imported from `wifair` itself, wherever they are defined.
 MODULES = {
@@ -36,6 +37,30 @@ NAMES = {
     "wifair.scenario": ("Scenario",),
 }
 
+ATTRIBUTES = {
+    "Columns": {
+        "part": "slice(offset, length)",
+        "records": "to_dicts()",
+        "rows": "len(table)",
+        "values": "dict(table).values()",
+        "where": "filter(NAME=VALUE)",
+        "without": "drop(*names)",
+    },
+    "LabView": {"text": "toml"},
+    "Scenario": {"text": "toml"},
+}
+
+
+class Renamed:
+    """A class whose attributes in `ATTRIBUTES` have other names now."""
+
+    if not TYPE_CHECKING:  # otherwise every name would be an attribute for type checkers
+
+        def __getattr__(self, name: str) -> object:
+            kind = type(self).__name__
+            moved = _now(ATTRIBUTES.get(kind, {}).get(name))
+            raise AttributeError(f"{kind!r} object has no attribute {name!r}{moved}")
+
 
 class _MovedModules(MetaPathFinder):
     """Asked last, for modules that nothing else has found."""
@@ -59,6 +84,9 @@ def missing(module: str, name: str) -> AttributeError:
     """
     if name in NAMES.get(module, ()):
         raise ImportError(f"`{module}.{name}` is now `wifair.{name}`")
-    new = MODULES.get(f"{module}.{name}")
-    moved = f": it is now `{new}`" if new else ""
+    moved = _now(MODULES.get(f"{module}.{name}"))
     return AttributeError(f"module {module!r} has no attribute {name!r}{moved}")
+
+
+def _now(new: str | None) -> str:
+    return f": it is now `{new}`" if new else ""

@@ -7,11 +7,12 @@ import math
 import re
 import sys
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wifair import _core
+from wifair._moved import Renamed
 from wifair._output.streams import escape
 from wifair._output.tables import aligned, html_rows
 from wifair._output.words import cell, suggestion
@@ -42,11 +43,13 @@ def plain_text(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and safe_text(cell[1:]) == cell else cell
 
 
-class Columns(Mapping[str, "NDArray[Any]"]):
-    """A table as a mapping from names to NumPy arrays of equal length.
+class Columns(Renamed):
+    """A table: NumPy arrays of equal length by name.
 
-    Names carry the unit (``goodput_bps``, ``rtt_mean_s``). NaN stands for missing values. Any library
-    that reads Arrow streams accepts it directly: ``polars.DataFrame(columns)`` (with pyarrow installed).
+    ``len(table)`` is the number of rows; `filter`, `slice`, `drop` and `to_dicts` do what they do in polars, and
+    ``dict(table)`` has the arrays. Names carry the unit (``goodput_bps``, ``rtt_mean_s``). NaN stands for missing
+    values. Any library that reads Arrow streams accepts a table directly: ``polars.DataFrame(table)`` (with pyarrow
+    installed).
     """
 
     def __init__(self, data: Mapping[str, NDArray[Any] | RawData], about: Mapping[str, str] | None = None) -> None:
@@ -103,20 +106,28 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return iter(self._data)
 
     def __len__(self) -> int:
-        return len(self._data)
+        return self._rows
 
     @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return self._rows
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._data)
+
+    def keys(self) -> list[str]:
+        """Get the names of the columns, so that ``dict(table)`` has their arrays."""
+        return list(self._data)
+
+    def items(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """Get each column with its name."""
+        return ((name, self[name]) for name in self._data)
 
     @property
     def about(self) -> dict[str, str]:
         """What each column means, with its unit."""
         return dict(self._about)
 
-    def where(self, **values: object) -> Columns:
-        """Select rows in which columns have the given values: ``flows.where(seed=1, direction="up")``.
+    def filter(self, **values: object) -> Columns:
+        """Select rows in which columns have the given values: ``flows.filter(seed=1, direction="up")``.
 
         Parameters
         ----------
@@ -140,15 +151,16 @@ class Columns(Mapping[str, "NDArray[Any]"]):
             mask &= np.asarray(self[name] == value)
         return Columns({name: column[mask] for name, column in self.items()}, self._about)
 
-    def part(self, first: int, end: int) -> Columns:
-        """Get rows from `first`, counted from 0, up to but without `end`."""
-        return Columns({name: _slice(column, first, end) for name, column in self._data.items()}, self._about)
+    def slice(self, offset: int, length: int | None = None) -> Columns:
+        """Get `length` rows from row `offset` on, counted from 0, or all that follow."""
+        end = self._rows if length is None else min(offset + length, self._rows)
+        return Columns({name: _slice(column, offset, end) for name, column in self._data.items()}, self._about)
 
-    def without(self, names: Collection[str]) -> Columns:
+    def drop(self, *names: str) -> Columns:
         """Get all columns except these."""
         return Columns({name: column for name, column in self._data.items() if name not in names}, self._about)
 
-    def records(self) -> list[dict[str, Any]]:
+    def to_dicts(self) -> list[dict[str, Any]]:
         """Get rows as dicts of plain Python values; None for NaN and infinity."""
         lists = [[finite(value) for value in self.to_list(name)] for name in self]
         return [dict(zip(self._data, row)) for row in zip(*lists)]
@@ -214,7 +226,7 @@ class Columns(Mapping[str, "NDArray[Any]"]):
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
     def _head(self) -> list[tuple[object, ...]]:
-        return list(zip(*(column[:SHOWN_ROWS].tolist() for column in self.values())))
+        return list(zip(*(column[:SHOWN_ROWS].tolist() for _, column in self.items())))
 
     def _more(self) -> list[str]:
         return [f"... {self._rows} rows"] if self._rows > SHOWN_ROWS else []

@@ -83,8 +83,8 @@ def test_results_are_columns(scenario: wifair.Scenario) -> None:
     )
     assert results.summary["goodput_bps"] == wifair.statistics.mean_interval(results.cells["goodput_bps"])
     assert results.series is None
-    one = results.flows.where(seed=2, name="up1")
-    assert one.rows == 1
+    one = results.flows.filter(seed=2, name="up1")
+    assert len(one) == 1
     assert "[bit/s]" in results.flows.about["goodput_bps"]
     with pytest.raises(KeyError, match="no column 'goodput': did you mean `goodput_bps`"):
         results.flows["goodput"]
@@ -104,7 +104,7 @@ def _as_csv_writes(table: wifair.Columns) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table)
-    rows = zip(*(column.tolist() for column in table.values()), strict=True)
+    rows = zip(*(column.tolist() for _, column in table.items()), strict=True)
     writer.writerows([_as_cell(value) for value in row] for row in rows)
     return out.getvalue()
 
@@ -158,12 +158,12 @@ def test_series(scenario: wifair.Scenario) -> None:
     results = wifair.run(scenario, seeds=[1, 2], series="100 ms")
     assert results.series is not None
     assert results.queues is not None
-    one = results.series.where(seed=1, flow="up1")
+    one = results.series.filter(seed=1, flow="up1")
     assert one["time_s"].tolist() == [tenth / 10 for tenth in range(1, len(one["time_s"]) + 1)]
     np.testing.assert_allclose(np.diff(one["time_s"]), 0.1, atol=1e-9)
     measured = one["time_s"] > 1 + 1e-9
     np.testing.assert_allclose(8 * one["received_bytes"] / 0.1, one["goodput_bps"])
-    received = results.flows.where(seed=1, name="up1")["received_bytes"][0]
+    received = results.flows.filter(seed=1, name="up1")["received_bytes"][0]
     assert one["received_bytes"][measured].sum() == received
     # Sampling changes nothing else.
     assert results.to_dict()["runs"][0]["cell"] == wifair.run(scenario).to_dict()["runs"][0]["cell"]
@@ -295,7 +295,7 @@ def test_ctrl_c_keeps_finished_runs_and_their_results(scenario: wifair.Scenario)
     assert results is not None
     assert 1 <= len(results.seeds) < 99_999
     seed = results.seeds[-1]
-    assert results.cells.where(seed=seed)["goodput_bps"] == wifair.run(long, seeds=seed).cells["goodput_bps"]
+    assert results.cells.filter(seed=seed)["goodput_bps"] == wifair.run(long, seeds=seed).cells["goodput_bps"]
 
 
 def test_progress_is_silent_without_a_terminal(scenario: wifair.Scenario, capsys: pytest.CaptureFixture[str]) -> None:
@@ -323,9 +323,9 @@ def test_series_are_typed() -> None:
     """The documented use of `series` passes ``mypy --strict``: mypy checks this function too."""
     scenario = wifair.Scenario.from_dict(TABLE)
     sampled = wifair.run(scenario, seeds=[1], series="1 s")
-    one = sampled.series.where(seed=1)
-    assert one["cwnd"].size == sampled.series.rows
-    assert sampled.queues.rows > 0
+    one = sampled.series.filter(seed=1)
+    assert one["cwnd"].size == len(sampled.series)
+    assert len(sampled.queues) > 0
     assert wifair.run(scenario, seeds=[1]).series is None
 
 

@@ -136,8 +136,8 @@ def test_filters_leave_out_what_they_should() -> None:
     path = capture("d_intermittent_ap.pcap")
     one = wifair.read_capture(path, ports=[5002])
     assert one.flows["name"].tolist() == ["10.10.9.2:5002>10.10.1.3:44358"]
-    assert wifair.read_capture(path, hosts=["10.10.1.3"]).flows.rows == 1
-    assert wifair.read_capture(path, hosts=["2001:db8::1"]).flows.rows == 0
+    assert len(wifair.read_capture(path, hosts=["10.10.1.3"]).flows) == 1
+    assert len(wifair.read_capture(path, hosts=["2001:db8::1"]).flows) == 0
     early = wifair.read_capture(path, end="2 s", packets=True)
     assert early.packets is not None
     assert float(early.packets["time_s"].max()) <= 2.0
@@ -146,7 +146,7 @@ def test_filters_leave_out_what_they_should() -> None:
     assert float(late.packets["time_s"].min()) >= 2.0
     whole = wifair.read_capture(path, packets=True)
     assert whole.packets is not None
-    assert early.packets.rows + late.packets.rows == whole.packets.rows
+    assert len(early.packets) + len(late.packets) == len(whole.packets)
 
 
 def cut(path: Path, out: Path, start_s: float, end_s: float) -> None:
@@ -207,7 +207,7 @@ def test_tables_have_the_columns_of_a_simulated_run(text: str) -> None:
         assert columns <= set(run.tables[name]), name
     assert set(found.flows["direction"].tolist()) == {"down"}
     assert found.cells["up_down_ratio"].tolist() == [0.0]
-    assert found.sessions.rows == 9
+    assert len(found.sessions) == 9
     # Nine of ten bursts of 10 KB came apart; the first two ran together because of a loss.
     assert found.sessions["length_bytes"].tolist() == [20_000] + 8 * [10_000]
     for name, table in found.tables.items():
@@ -218,11 +218,11 @@ def test_packets_give_quantiles_and_rows() -> None:
     found = wifair.read_capture(capture("a_reno_down_snd.pcap"), packets=True)
     packets = found.packets
     assert packets is not None
-    assert packets.rows == 8858
+    assert len(packets) == 8858
     again = packets["retransmitted_bytes"] > 0
     assert int(np.sum(again)) == 58
     assert set(packets["cause"][again].tolist()) == {"fast"}
-    flow = found.flows.records()[0]
+    flow = found.flows.to_dicts()[0]
     times = np.sort(packets["rtt_s"][~np.isnan(packets["rtt_s"]) & (packets["direction"] == "a2b")])
     assert flow["rtt_p50_s"] == times[int(np.ceil(0.5 * len(times))) - 1]
     assert wifair.read_capture(capture("a_reno_down_snd.pcap")).packets is None
@@ -306,8 +306,8 @@ def test_report_has_the_verdict_on_top_and_every_flow_as_a_bar(tmp_path: Path) -
     text = page.read_text()
     assert len(text) < 1_200_000  # twelve figures of what a screen can show
     body = text[text.index("<body>") :]
-    assert body.index(f"{starved} of {found.flows.rows} flows starve") < body.index("<table")
-    assert body.count('<div class="bar"') == found.flows.rows - starved
+    assert body.index(f"{starved} of {len(found.flows)} flows starve") < body.index("<table")
+    assert body.count('<div class="bar"') == len(found.flows) - starved
     assert body.count('<div class="bar bad"') == starved
     assert re.search(r" [\d.]+\u00a0kb/s", body), "a number and its unit stay together"
     assert not re.search(r"&gt;[\d.]+:\d+\u00a0", body), "lines may end after a port: elsewhere they end in mid-word"
@@ -359,7 +359,7 @@ def test_a_folder_of_captures_is_not_a_capture_and_names_one(tmp_path: Path) -> 
 
 def test_a_wait_of_unknown_cause_is_not_attributed(tmp_path: Path) -> None:
     """At the server, the capture cannot tell why some uploads behind their own queue wait most of the time."""
-    scenario = wifair.Scenario.from_text(gallery.example("hot-spot").text).with_(
+    scenario = wifair.Scenario.from_text(gallery.example("hot-spot").toml).with_(
         {"stations.count": 20, "duration": "8 s"}
     )
     wifair.run(scenario, seeds=[1], pcap=wifair.Pcap(tmp_path, at=("server",), snap=160))
@@ -367,7 +367,7 @@ def test_a_wait_of_unknown_cause_is_not_attributed(tmp_path: Path) -> None:
     shares = np.array(
         [found.flows[f"limited_by_{why}"] for why in ("unknown", "application", "receiver", "congestion")]
     )
-    for row in range(found.flows.rows):
+    for row in range(len(found.flows)):
         if not np.isnan(shares[:, row]).any() and not found.flows["starved"][row]:
             unknown, *others = shares[:, row]
             assert (capture_report.limit(found, row) == "-") == (unknown > max(others))

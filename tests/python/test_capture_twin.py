@@ -98,7 +98,7 @@ def network(rng: random.Random) -> dict[str, object]:
 def twin_of(scenario: wifair.Scenario, folder: Path) -> str:
     """Run a scenario, and write another one from the capture of its air."""
     path = folder / "drawn.toml"
-    path.write_text(scenario.text)
+    path.write_text(scenario.toml)
     run = [
         sys.executable,
         "-m",

@@ -66,7 +66,7 @@ def test_an_access_point_that_repeats_the_cf_end_prevents_that() -> None:
     results = wifair.run(cell, seeds=range(1, 6), frames=True)
     assert (results.flows["goodput_bps"] > 5e6).all()
     assert results.frames is not None
-    kinds = [(row["kind"], row["sender"], row["start_s"]) for row in results.frames.where(seed=1).records()]
+    kinds = [(row["kind"], row["sender"], row["start_s"]) for row in results.frames.filter(seed=1).to_dicts()]
     ends = [(sender, start) for kind, sender, start in kinds if kind == "cf-end"]
     repeated = [start - before for (_, before), (sender, start) in itertools.pairwise(ends) if sender == "ap"]
     assert len(repeated) > 100
@@ -83,7 +83,7 @@ def test_the_timeline_ends_a_nav_where_a_cf_end_is_read() -> None:
         changes = {"stations[0].position": [metres, "0 m"], "flows[0].udp.rate": "1 kb/s"}
         results = wifair.run(wifair.Scenario.from_text(HIDDEN).with_(changes), frames=True)
         assert results.frames is not None
-        rows = [row for row in results.frames.records() if row["start_s"] > 1.0]
+        rows = [row for row in results.frames.to_dicts() if row["start_s"] > 1.0]
         end = next(row for row in rows if row["kind"] == "cf-end" and row["sender"] == "east")["end_s"]
         figure = timeline.draw(results, start="1 s", end="1.01 s")
         bars = [patch for patch in figure.axes[0].patches if isinstance(patch, Rectangle)]
@@ -139,7 +139,7 @@ def early_starts(standard: str) -> int:
     assert frames is not None
     cell = {name: ap for name, (ap, _) in CELLS.items()} | {"ap1": "ap1", "ap2": "ap2"}
     reserved, busy_until, early = dict.fromkeys(cell, 0.0), dict.fromkeys(cell, 0.0), 0
-    for frame in sorted(frames.records(), key=lambda frame: frame["end_s"]):
+    for frame in sorted(frames.to_dicts(), key=lambda frame: frame["end_s"]):
         sender, receiver, end = frame["sender"], frame["receiver"], frame["end_s"]
         if frame["kind"] == "data" and frame["start_s"] > busy_until[sender] + 17e-6:
             early += frame["start_s"] < reserved[sender] - 1e-9
@@ -173,7 +173,7 @@ def test_the_timeline_shows_both_navs_of_a_station_that_has_two() -> None:
         assert rows == ({0.8, 0.7} if has_two else {0.8})
         assert results.frames is not None
         cell = {name: ap for name, (ap, _) in CELLS.items()} | {"ap1": "ap1", "ap2": "ap2"}
-        for frame in results.frames.records():
+        for frame in results.frames.to_dicts():
             others = {name for name in frame["read_by"].split() if cell[name] != cell[frame["sender"]]}
             if frame["kind"] not in ("cts", "ack"):
                 assert set(frame["inter_bss_at"].split()) == (others if has_two else set())

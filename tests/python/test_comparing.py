@@ -120,9 +120,9 @@ def test_least_goodput_and_flows(file: Path) -> None:
     comparison = compare(results, results, names=["a", "b"], flows=True)
     least = comparison.values("least_goodput_bps")["a"]
     for seed in (1, 2):
-        assert least[seed] == results.flows.where(seed=seed)["goodput_bps"].min()
+        assert least[seed] == results.flows.filter(seed=seed)["goodput_bps"].min()
     up1 = comparison.values("goodput_bps: up1")["b"]
-    assert up1[2] == results.flows.where(seed=2, name="up1")["goodput_bps"][0]
+    assert up1[2] == results.flows.filter(seed=2, name="up1")["goodput_bps"][0]
 
 
 CALL = """
@@ -159,9 +159,9 @@ def test_flows_are_compared_by_what_their_transport_has() -> None:
     comparison = compare(a, b, names=["a", "b"], flows=True)
     for figure in ("goodput_bps", "owd_mean_s", "owd_p99_s", "jitter_s", "loss_fraction", "mos", "rtt_p95_s"):
         for name, results in (("a", a), ("b", b)):
-            of_flow = results.flows.where(name="up1" if figure.startswith("rtt") else "call")
+            of_flow = results.flows.filter(name="up1" if figure.startswith("rtt") else "call")
             assert list(comparison.values(f"{figure}: {of_flow['name'][0]}")[name].values()) == of_flow[figure].tolist()
-    up1 = a.flows.where(name="up1")
+    up1 = a.flows.filter(name="up1")
     fractions = up1["retransmissions"] / up1["data_packets_sent"]
     assert list(comparison.values("retransmitted_fraction: up1")["a"].values()) == fractions.tolist()
     shown = rows_of(comparison)
@@ -290,7 +290,7 @@ udp.rate = "64 kb/s"
     (rtt,) = [d for d in comparison.differences if d.figure == "rtt_mean_s"]
     assert not rtt.both
     (rtt,) = [d for d in compare(results, read_capture(tmp_path / "sta1.pcap")).differences if d.figure == "rtt_mean_s"]
-    assert rtt.second.mean == pytest.approx(results.flows.where(name="up1")["rtt_mean_s"][0], rel=0.1)
+    assert rtt.second.mean == pytest.approx(results.flows.filter(name="up1")["rtt_mean_s"][0], rel=0.1)
 
 
 def test_the_command(file: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_iperf3_streams_become_flows_with_the_receivers_goodput() -> None:
     assert found.cells["retransmissions"][0] == document["end"]["sum_sent"]["retransmits"]
     assert found.flows["rtt_mean_s"][0] == streams[0]["sender"]["mean_rtt"] / 1e6
     assert found.series is not None
-    one = found.series.where(flow="up2")
+    one = found.series.filter(flow="up2")
     own = [interval["streams"][1] for interval in document["intervals"]]
     assert one["goodput_bps"].tolist() == [sample["bits_per_second"] for sample in own]
     assert one["cwnd"].tolist() == [sample["snd_cwnd"] / 1448 for sample in own]
@@ -108,7 +108,7 @@ def test_no_ratio_without_downlink_goodput(tmp_path: Path) -> None:
 def test_several_files_become_repetitions() -> None:
     both = read_iperf3(DATA / "3up.json", DATA / "3up_again.json", name="uploads")
     assert both.seeds == (1, 2)
-    assert both.flows.rows == 6
+    assert len(both.flows) == 6
     each = [read_iperf3(DATA / name).cells["goodput_bps"][0] for name in ("3up.json", "3up_again.json")]
     assert both.summary["goodput_bps"].mean == pytest.approx(np.mean(each))
     assert "2 repetitions" in repr(both)
@@ -384,7 +384,7 @@ def test_an_export_to_flent_can_be_imported_again(text: str, test: str, tmp_path
     assert document == json.loads(gzip.decompress(path.read_bytes()))
     if shutil.which("flent") is not None:  # Flent itself reads the file and finds the same means
         done = subprocess.run(["flent", "-i", path, "-f", "summary"], capture_output=True, text=True, check=True)
-        mean = ours.flows.where(direction="up")["goodput_bps"].sum() / 1e6
+        mean = ours.flows.filter(direction="up")["goodput_bps"].sum() / 1e6
         line = next(line for line in done.stdout.splitlines() if "TCP upload sum" in line)
         # Its mean is that of the samples, the warm-up included.
         assert float(line.split()[4]) == pytest.approx(mean, rel=0.1)

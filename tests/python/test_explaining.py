@@ -23,7 +23,7 @@ CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 
 
 def example(name: str, **changes: object) -> Scenario:
-    return Scenario.from_text(gallery.example(name).text).with_({"duration": "30 s", **changes})
+    return Scenario.from_text(gallery.example(name).toml).with_({"duration": "30 s", **changes})
 
 
 def topics(explanation: Explanation) -> dict[str, str]:
@@ -42,7 +42,7 @@ def test_uploads_lose_acks_at_the_access_point() -> None:
 
 
 def test_both_directions_share_what_the_access_point_gets() -> None:
-    both = gallery.example("hot-spot").text + '\n[[flows]]\nname = "down"\nstation = "sta"\ndirection = "down"\n'
+    both = gallery.example("hot-spot").toml + '\n[[flows]]\nname = "down"\nstation = "sta"\ndirection = "down"\n'
     explanation = explain(run(Scenario.from_text(both).with_(duration="30 s"), seeds=[1]))
     (finding,) = [one for one in explanation.findings if one.topic == "up, down"]
     ratio = finding.figures["per_flow_ratio"]
@@ -133,7 +133,7 @@ def test_no_hidden_stations_if_all_hear_each_other(places: dict[str, object]) ->
 
 
 def test_a_slow_station_is_found() -> None:
-    slow = gallery.example("hot-spot").text + (
+    slow = gallery.example("hot-spot").toml + (
         '\n[[stations]]\nname = "far"\ndata_rate = "1 Mb/s"\n\n[[flows]]\nname = "far"\nstation = "far"\n'
     )
     found = topics(explain(run(Scenario.from_text(slow).with_(duration="30 s"), seeds=[1])))
@@ -288,7 +288,7 @@ def test_explain_claims_only_what_a_capture_point_sees(tmp_path: Path) -> None:
     truth = dict(zip(results.flows["direction"].tolist(), results.flows["rtt_mean_s"].tolist()))
 
     server = read_capture(tmp_path / "server.pcap")
-    by_point = {row["rtt_point"]: row for row in server.flows.records()}
+    by_point = {row["rtt_point"]: row for row in server.flows.to_dicts()}
     assert set(by_point) == {"sender", "receiver"}
     # Output once said that uploads see no increase at all, grade A+, and that the congestion window
     # holds them back.
@@ -301,7 +301,7 @@ def test_explain_claims_only_what_a_capture_point_sees(tmp_path: Path) -> None:
     assert "net/win" in repr(server)
 
     station = read_capture(tmp_path / "sta1.pcap")
-    (up,) = [row for row in station.flows.records() if row["rtt_point"] == "sender"]
+    (up,) = [row for row in station.flows.to_dicts() if row["rtt_point"] == "sender"]
     assert up["rtt_path_mean_s"] == pytest.approx(truth["up"], rel=0.1)
     assert up["limited_by_receiver"] > 0.5
     assert not up["window_hidden"]
@@ -325,14 +325,14 @@ def test_a_single_timeout_is_singular() -> None:
 
 
 def test_udp_flows_have_no_window_to_compare() -> None:
-    results = run(Scenario.from_text(gallery.example("four-categories").text), seeds=[1])
+    results = run(Scenario.from_text(gallery.example("four-categories").toml), seeds=[1])
     told = topics(explain(results))
     assert "nan" not in str(told)
     assert "waits for its timer" not in str(told["lost ACKs"]) or results.flows["timeouts"].sum() > 0
 
 
 def test_a_capture_of_many_flows_fits_80_columns_and_counts_all_that_starve(tmp_path: Path) -> None:
-    text = gallery.example("hot-spot").text
+    text = gallery.example("hot-spot").toml
     text += """
 [[flows]]
 name = "call"
@@ -362,7 +362,7 @@ def test_flows_that_ask_for_little_are_not_compared_with_uploads() -> None:
 @pytest.mark.parametrize("spread", ["0 s", "100 ms"])
 def test_rates_of_flows_that_start_late_are_said_to_be_over_the_whole_run(spread: str) -> None:
     """Of two uploads, one of which starts when three quarters of the time are over, it only said that one gets most."""
-    text = gallery.example("hot-spot").text
+    text = gallery.example("hot-spot").toml
     late = text + '\n[[flows]]\nname = "late"\nstation = "sta"\nstart = "8500 ms"\n'
     changes = {"duration": "10 s", "warm_up": "4 s", "stations.sta.count": 1, "flows.late.start_spread": spread}
     results = run(Scenario.from_text(late).with_(changes), seeds=[1, 2])

@@ -109,7 +109,7 @@ def test_marks_by_a_class_are_counted(discipline: type[Marking]) -> None:
     servers = [{"name": "server", "delay": "5 ms"}]
     marking = wifair.Scenario.from_dict({**cell, "servers": servers, "flows": [flow]})
     results = wifair.run(marking.with_({"ap.queue.discipline": discipline, "ap.queue.limit": "30 packets"}), seeds=1)
-    assert sum(row["queue_marks"] for row in results.stations.records()) == Marking.marks > 0
+    assert sum(row["queue_marks"] for row in results.stations.to_dicts()) == Marking.marks > 0
 
 
 class MarkThenDrop(Fifo):
@@ -171,7 +171,7 @@ def test_a_mark_and_a_loss_of_one_window_reduce_once(control: type[Halving], tol
     servers = [{"name": "server", "delay": "20 ms"}]
     scenario = wifair.Scenario.from_dict({**cell, "servers": servers, "flows": [flow]})
     results = wifair.run(scenario.with_({"ap.queue.discipline": MarkThenDrop}), seeds=1)
-    assert (Halving.told, results.flows.records()[0]["retransmissions"] > 0) == (told, True)
+    assert (Halving.told, results.flows.to_dicts()[0]["retransmissions"] > 0) == (told, True)
 
 
 def test_vegas_fair_in_python_gives_the_same_bytes() -> None:

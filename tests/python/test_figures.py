@@ -102,7 +102,7 @@ def test_the_heat_map_has_a_row_for_each_flow_and_shows_its_goodput() -> None:
     series = results().series
     assert series is not None
     for row, name in enumerate(["little", "down", "up"]):  # the first row is the lowest
-        assert mesh[row].mean() == pytest.approx(series.where(flow=name)["goodput_bps"].mean() / 1e6)
+        assert mesh[row].mean() == pytest.approx(series.filter(flow=name)["goodput_bps"].mean() / 1e6)
 
 
 def test_the_warm_up_is_shaded() -> None:

@@ -26,7 +26,7 @@ def test_every_file_is_listed() -> None:
 
 def shortened(name: str) -> Scenario:
     """Ends two seconds after the last flow has begun."""
-    text = gallery.example(name).text
+    text = gallery.example(name).toml
     starts = [float(start) for start in re.findall(r'^start = "([\d.]+) s"', text, re.M)]
     return Scenario.from_text(text).with_(SHORT, duration=f"{max(starts, default=0) + 2} s")
 
@@ -52,13 +52,13 @@ def test_another_process_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_resolved_preset_can_be_read_again(name: str) -> None:
-    scenario = Scenario.from_text(gallery.example(name).text)
+    scenario = Scenario.from_text(gallery.example(name).toml)
     assert Scenario.from_text(scenario.resolved).hash == scenario.hash
 
 
 @pytest.mark.parametrize("name", list(gallery.NETWORKS))
 def test_every_change_that_a_comment_suggests_can_be_made(name: str) -> None:
-    text = gallery.example(name).text
+    text = gallery.example(name).toml
     scenario = Scenario.from_text(text)
     commands = re.findall(r"^#   wifair (.*)$", text, re.M)
     for command in commands:
@@ -74,7 +74,7 @@ def test_init_writes_a_file_and_keeps_an_existing_one(tmp_path: Path) -> None:
     out, _ = wifair("init", "hot-spot", cwd=tmp_path)
     assert "wifair run hot-spot.toml" in out
     path = tmp_path / "hot-spot.toml"
-    assert path.read_text() == gallery.example("hot-spot").text
+    assert path.read_text() == gallery.example("hot-spot").toml
     path.write_text("mine")
     _, err = wifair("init", "hot-spot", code=2, cwd=tmp_path)
     assert "`hot-spot.toml` exists" in err
@@ -82,13 +82,13 @@ def test_init_writes_a_file_and_keeps_an_existing_one(tmp_path: Path) -> None:
     wifair("init", "hot-spot", "--force", cwd=tmp_path)
     assert path.read_text() != "mine"
     wifair("init", "grid", "mine.toml", cwd=tmp_path)
-    assert (tmp_path / "mine.toml").read_text() == gallery.example("grid").text
-    assert wifair("init", "grid", "-")[0] == gallery.example("grid").text
+    assert (tmp_path / "mine.toml").read_text() == gallery.example("grid").toml
+    assert wifair("init", "grid", "-")[0] == gallery.example("grid").toml
 
 
 def test_the_readme_the_lab_and_init_show_one_hot_spot_and_it_starves_in_every_seed() -> None:
     """The README's own scenario showed starvation in two of five seeds, and never on the default seed."""
-    text = gallery.example("hot-spot").text
+    text = gallery.example("hot-spot").toml
     root = Path(__file__).parents[2]
     assert f"```toml\n{text}```" in (root / "README.md").read_text(encoding="utf-8")
     assert (root / "lab" / "lessons" / "hot-spot.toml").read_text(encoding="utf-8") == text
@@ -107,7 +107,7 @@ def test_the_demo_says_what_its_runs_show() -> None:
     """Its picture marks the flows that starve, and its words count them."""
     path = Path(__file__).parents[2] / "examples" / "demo.py"
     demo = runpy.run_path(str(path))
-    scenario = Scenario.from_text(gallery.example("hot-spot").text).with_({"duration": "30 s"})
+    scenario = Scenario.from_text(gallery.example("hot-spot").toml).with_({"duration": "30 s"})
     before, after = run(scenario), run(scenario.with_({"ap.queue.discipline": "las"}))
     picture, words = demo["picture"](before, after), " ".join(demo["words"](before, after).split())
     starved = before.flows["starved"].astype(bool)

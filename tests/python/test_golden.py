@@ -18,7 +18,7 @@ def test_results_equal_the_accepted_ones(path: Path, threads: int) -> None:
     columns = [results.flows[column] for column in ("seed", "name", *COLUMNS)]
     rows = list(zip(*columns, strict=True))
     lines = []
-    for cell in results.cells.records():
+    for cell in results.cells.to_dicts():
         seed, jain, starved = cell["seed"], cell["jain_index"], cell["starved_fraction"]
         lines.append(f"{seed} = jain_index {jain:.6f} starved_fraction {starved:.6f}")
         lines += [" ".join(map(str, row)) for row in rows if row[0] == seed]

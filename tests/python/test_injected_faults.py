@@ -209,7 +209,7 @@ def test_a_sweep_loses_nothing_and_counts_nothing_twice(
                 except (wifair.StoppedError, wifair.StoreError):
                     failed += 1
                 else:
-                    assert runs.figures.rows == 6 if attempt == 2 else True
+                    assert len(runs.figures) == 6 if attempt == 2 else True
                 finally:
                     if messages is not None:
                         messages.end()

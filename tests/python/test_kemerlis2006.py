@@ -56,7 +56,7 @@ def test_the_throughput_of_two_clients_is_bytes_over_the_own_transfer_time() -> 
     assert sent == 2  # both transfers have 5 MB
     took = {}
     for host in ("ares", "apollo"):
-        (took[host],) = results.sessions.where(flow=host)["acked_after_s"]
+        (took[host],) = results.sessions.filter(flow=host)["acked_after_s"]
         assert measured["throughput_kBps", host] == pytest.approx(5242.88 / took[host])
     assert took["apollo"] > took["ares"]  # the one at B
     assert measured["throughput_kBps", "apollo"] > measured["throughput_both_kBps", "apollo"]

@@ -158,7 +158,7 @@ def test_abandoned_runs_are_dropped(server: LabServer) -> None:
 def test_the_view_in_a_notebook_is_read_back() -> None:
     view = wifair.lab(Scenario.from_text(TEXT), height=500)
     try:
-        assert view.text == TEXT
+        assert view.toml == TEXT
         assert f'src="{view.url}"' in view._repr_html_()
         state = {"text": TEXT.replace("count = 2", "count = 5"), "seed": "9"}
         body = json.dumps(state).encode()

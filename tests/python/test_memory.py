@@ -31,7 +31,7 @@ def test_an_estimate_is_of_the_right_order(text: str) -> None:
     scenario = wifair.Scenario.from_text(text)
     found = memory.estimate(scenario, step_ns=100_000_000)
     results = wifair.run(scenario, seeds=1, series="100 ms")
-    assert found.samples == results.series.rows
+    assert found.samples == len(results.series)
     sent = 1.5 * 1.5 * float(results.flows["data_packets_sent"].sum())  # of 2 s out of 3 s, with ACKs
     assert sent / 2 < found.packets < 4 * sent
     assert found.events > results._runs[0].events / 2
@@ -147,10 +147,10 @@ def test_many_sessions_have_a_sample_of_rows_and_figures_of_all(text: str, monke
     monkeypatch.setattr(memory, "free_memory", lambda: None)
     scenario = wifair.Scenario.from_text(text.replace("count = 2", "count = 1") + lines).with_({"duration": "6 s"})
     results = wifair.run(scenario, seeds=1)
-    cell = results.cells.records()[0]
+    cell = results.cells.to_dicts()[0]
     began = cell["sessions_finished"] + cell["sessions_unfinished"]
     assert began == pytest.approx(250_000, rel=0.01)  # 5 s of 50,000 a second; the standard deviation is 500
-    assert results.sessions.rows == 200_000
+    assert len(results.sessions) == 200_000
     starts = results.sessions["start_s"].tolist()
     assert starts == sorted(starts)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
+import numpy as np
 import pytest
 import wifair
-from wifair import _moved
+from wifair import Columns, _moved
+from wifair.laboratory._notebook import LabView
 
 
 @pytest.mark.parametrize(
@@ -44,3 +48,27 @@ def test_names_of_packages_are_names_of_wifair(module: str) -> None:
         with pytest.raises(ImportError, match=f"is now `wifair.{name}`"):
             getattr(import_module(module), name)
         assert name in wifair.__all__
+
+
+@pytest.mark.parametrize("kind", [Columns, wifair.Scenario, LabView])
+def test_an_old_attribute_says_its_new_name(kind: type) -> None:
+    bare: Any = object.__new__(kind)
+    for old, new in _moved.ATTRIBUTES[kind.__name__].items():
+        with pytest.raises(AttributeError, match=f"it is now `{re.escape(new)}`"):
+            getattr(bare, old)
+        name = new.partition("(")[0]
+        assert hasattr(kind, name) or name in ("len", "dict")
+    with pytest.raises(AttributeError, match=r"has no attribute 'nothing'$"):
+        bare.nothing  # noqa: B018
+
+
+def test_a_table_has_as_many_elements_as_rows() -> None:
+    table = Columns({"a": np.arange(5.0), "b": np.array(list("vwxyz"))})
+    assert (len(table), table.columns, list(table), list(dict(table))) == (5, *3 * [["a", "b"]])
+    assert table.slice(1, 2).to_dicts() == [{"a": 1.0, "b": "w"}, {"a": 2.0, "b": "x"}]
+    assert (len(table.slice(3)), len(table.slice(3, 9)), len(table.filter(b="z")), table.drop("b").columns) == (
+        2,
+        2,
+        1,
+        ["a"],
+    )

@@ -140,7 +140,7 @@ def test_hops_of_packets_that_are_lost_later_count() -> None:
     error = wifair.Scenario.from_text(
         CHAIN.format(last="last").replace('name = "node"\ncount = 4', 'name = "node"\ncount = 3') + LAST
     )
-    flows = wifair.run(error, seeds=[1]).flows.where(name="three_hops")
+    flows = wifair.run(error, seeds=[1]).flows.filter(name="three_hops")
     assert flows["received_bytes"][0] == 0
     assert flows["data_air_hops"][0] == pytest.approx(400, abs=4)
 

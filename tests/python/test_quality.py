@@ -32,7 +32,7 @@ udp.payload = "160 B"
 
 
 def test_a_call_alone_is_perfect() -> None:
-    flow = wifair.run(wifair.Scenario.from_text(CALL)).flows.records()[0]
+    flow = wifair.run(wifair.Scenario.from_text(CALL)).flows.to_dicts()[0]
     # The link's 20 ms, its 188 bytes at 100 Mb/s, and the frame on the air: at least 20 us of preamble.
     assert 20.035e-3 < flow["owd_idle_s"] <= flow["owd_mean_s"] < 21e-3
     assert flow["loss_fraction"] == 0
@@ -46,7 +46,7 @@ def test_a_call_alone_is_perfect() -> None:
 def test_a_call_beside_a_download_does_not_starve() -> None:
     both = CALL + '[[flows]]\nname = "film"\nstation = "sta"\ndirection = "down"\n'
     flows = wifair.run(wifair.Scenario.from_text(both)).flows
-    call = flows.where(name="call")
+    call = flows.filter(name="call")
     assert call["goodput_bps"][0] < 0.1 * flows["goodput_bps"].mean()
     assert call["goodput_bps"][0] > 0.9 * call["asked_bps"][0]
     assert flows["starved"].tolist() == [0, 0]
@@ -61,9 +61,9 @@ def test_if_no_flow_gets_anything_all_starve() -> None:
 
 
 def test_echoes_measure_latency_under_load(tmp_path: Path) -> None:
-    scenario = wifair.Scenario.from_text(gallery.example("rrul").text).with_(duration="12 s")
+    scenario = wifair.Scenario.from_text(gallery.example("rrul").toml).with_(duration="12 s")
     results = wifair.run(scenario, pcap=wifair.Pcap(tmp_path, at=("server", "laptop"), snap=160))
-    ping = results.flows.where(name="echo").records()[0]
+    ping = results.flows.filter(name="echo").to_dicts()[0]
     # Twice the link's 10 ms, and two frames on the air.
     assert 20e-3 < ping["rtt_idle_s"] < 22e-3
     assert ping["rtt_mean_s"] - ping["rtt_idle_s"] == pytest.approx(ping["latency_increase_s"])
@@ -75,11 +75,11 @@ def test_echoes_measure_latency_under_load(tmp_path: Path) -> None:
     assert results.cells["jain_index"][0] == pytest.approx(float(metrics.jain_index(others)))
 
     seen = wifair.read_capture(tmp_path / "laptop.pcap")
-    echo = seen.echoes.records()[0]
+    echo = seen.echoes.to_dicts()[0]
     assert echo["requests"] == ping["data_packets_sent"]
     assert echo["rtt_samples"] == ping["rtt_samples"]
     assert echo["rtt_mean_s"] == pytest.approx(ping["rtt_mean_s"], rel=1e-3)
-    call, there = results.flows.where(name="call").records()[0], seen.datagrams.records()[0]
+    call, there = results.flows.filter(name="call").to_dicts()[0], seen.datagrams.to_dicts()[0]
     assert there["kind"] == "iperf2"
     assert there["lost"] + there["packets"] == pytest.approx(call["data_packets_sent"], abs=40)  # some are on the way
     for figure in ("owd_idle_s", "owd_mean_s", "owd_p95_s", "jitter_s"):
@@ -90,7 +90,7 @@ def test_echoes_measure_latency_under_load(tmp_path: Path) -> None:
     assert "echo from" in repr(seen)
 
     far = wifair.read_capture(tmp_path / "server.pcap")
-    downs = far.flows.where(direction="wired")
+    downs = far.flows.filter(direction="wired")
     assert set(far.flows["rtt_point"]) <= {"sender", "receiver", "between"}
     known = ~np.isnan(downs["rtt_path_mean_s"])
     assert known.any()

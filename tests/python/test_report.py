@@ -99,7 +99,7 @@ def test_python_values_as_toml() -> None:
 
 def test_the_shares_of_the_air_time_sum_to_one() -> None:
     """Where channels overlap, several frames on the air at once have a share of their own."""
-    bonded = wifair.Scenario.from_text(gallery.example("bonded-channels").text).with_({"duration": "2 s"})
+    bonded = wifair.Scenario.from_text(gallery.example("bonded-channels").toml).with_({"duration": "2 s"})
     shown = str(wifair.run(bonded, seeds=[1]))
     air = next(line for line in shown.splitlines() if line.startswith("air time"))
     assert "spatial reuse" in air
@@ -107,7 +107,7 @@ def test_the_shares_of_the_air_time_sum_to_one() -> None:
 
 
 def test_datagrams_have_a_table_of_their_own() -> None:
-    scenario = wifair.Scenario.from_text(gallery.example("four-categories").text).with_(duration="5 s")
+    scenario = wifair.Scenario.from_text(gallery.example("four-categories").toml).with_(duration="5 s")
     results = wifair.run(scenario, seeds=[1])
     lines = repr(results).splitlines()
     head = next(place for place, line in enumerate(lines) if line.startswith("datagrams"))

@@ -45,9 +45,9 @@ def store(tmp_path_factory: pytest.TempPathFactory, text: str) -> Path:
 def test_a_store_opens_as_tables(store: Path) -> None:
     sweep = wifair.read_sweep(store)
     assert sweep.parameters == ["stations.count", "flows.tcp.cc"]
-    assert sweep.runs.rows == 16
+    assert len(sweep.runs) == 16
     assert list(sweep.runs)[:3] == ["stations.count", "flows.tcp.cc", "seed"]
-    assert sweep.flows.rows == 4 * 2 * (1 + 2)
+    assert len(sweep.flows) == 4 * 2 * (1 + 2)
     assert list(sweep.tables) == ["flows"]
     assert sweep.failures == []
     with pytest.raises(KeyError, match="sessions"):
@@ -57,9 +57,9 @@ def test_a_store_opens_as_tables(store: Path) -> None:
 def test_a_summary_has_the_mean_and_its_interval_for_each_point(store: Path) -> None:
     sweep = wifair.read_sweep(store)
     table = sweep.summary()
-    assert table.rows == 4
+    assert len(table) == 4
     rows = sweep.runs
-    for row in table.records():
+    for row in table.to_dicts():
         here = (rows["stations.count"] == row["stations.count"]) & (rows["flows.tcp.cc"] == row["flows.tcp.cc"])
         values = rows["goodput_bps"][here]
         assert len(values) == row["seeds"] == 4
@@ -73,7 +73,7 @@ def test_a_mean_over_other_parameters_counts_each_seed_once(store: Path) -> None
     table = sweep.summary(by="cc", figures=["goodput"])
     assert list(table["flows.tcp.cc"]) == ["newreno", "vegas"]
     assert list(table["seeds"]) == [4, 4]
-    reno = sweep.runs.where(**{"flows.tcp.cc": "newreno"})
+    reno = sweep.runs.filter(**{"flows.tcp.cc": "newreno"})
     each = [reno["goodput_bps"][reno["seed"] == seed].mean() for seed in range(1, 5)]
     assert table["goodput_bps"][0] == pytest.approx(np.mean(each))
     half = statistics.student_t_quantile(0.975, 3) * np.std(each, ddof=1) / 2
@@ -111,10 +111,10 @@ def text_scenario(text: str) -> wifair.Scenario:
 def test_a_figure_of_the_users_own_is_a_column(store: Path, tmp_path: Path) -> None:
     sweep = wifair.read_sweep(store)
     flows = sweep.flows
-    for row in sweep.runs.records():
+    for row in sweep.runs.to_dicts():
         here = [
             flow["goodput_bps"]
-            for flow in flows.records()
+            for flow in flows.to_dicts()
             if all(flow[name] == row[name] for name in (*sweep.parameters, "seed"))
         ]
         assert row["least_bps"] == min(here)
@@ -202,7 +202,7 @@ def many(lines: int) -> Columns:
 @pytest.mark.parametrize("panels", [None, "part"])
 def test_the_legend_leaves_room_for_the_axes(lines: int, panels: str | None) -> None:
     """Forty lines left the axes a tenth of the height."""
-    table = many(lines) if panels else many(lines).where(part="a")
+    table = many(lines) if panels else many(lines).filter(part="a")
     figure = draw(table, "n", ["goodput_bps"], ["cc"], panels=panels, logx=True)
     figure.draw_without_rendering()
     boxes = [axes.get_position() for axes in figure.axes]

@@ -128,7 +128,7 @@ def test_workers_of_a_cluster_may_come_back(file: Path, tmp_path: Path, monkeypa
     monkeypatch.setattr(engines, "RETRY_S", 0.01)
     cluster: Any = Cluster(back_after=20)
     runs = [(wifair.Scenario.from_file(file), seed) for seed in range(1, 6)]
-    assert compute(runs, tmp_path / "out", executor=cluster).figures.rows == 5
+    assert len(compute(runs, tmp_path / "out", executor=cluster).figures) == 5
     monkeypatch.setattr(engines, "WORKERS_S", 0.2)
     gone: Any = Cluster(back_after=10**9)
     with pytest.raises(wifair.StoppedError, match="repeat the command to go on"):

@@ -25,7 +25,7 @@ def upload(tcp: dict[str, Any], direction: str = "up", **wlan: Any) -> dict[str,
             ],
         }
     )
-    return wifair.run(scenario, seeds=1, progress=False).flows.records()[0]
+    return wifair.run(scenario, seeds=1, progress=False).flows.to_dicts()[0]
 
 
 def test_a_station_keeps_little_of_its_upload_in_its_queue() -> None:
@@ -112,7 +112,7 @@ def test_a_transfer_ends_despite_lost_packets(changes: dict[str, Any]) -> None:
             **changes,
         }
     )
-    flow = wifair.run(scenario, seeds=1, progress=False).flows.records()[0]
+    flow = wifair.run(scenario, seeds=1, progress=False).flows.to_dicts()[0]
     assert flow["received_bytes"] == 500_000
 
 
@@ -146,7 +146,7 @@ def test_unpaced_bursts_are_as_long_as_those_of_a_kernel(standard: str, kernel: 
         folder = tmp_path / str(on)
         wifair.run(scenario, seeds=1, progress=False, pcap=folder)
         sender = max(
-            wifair.read_capture(folder / "server.pcap").connections.records(), key=itemgetter("actual_data_pkts")
+            wifair.read_capture(folder / "server.pcap").connections.to_dicts(), key=itemgetter("actual_data_pkts")
         )
         if on:
             assert sender["actual_data_pkts"] / sender["pushed_data_pkts"] == pytest.approx(kernel, rel=0.1)

@@ -58,8 +58,8 @@ def test_results_equal_those_of_run(scenario: wifair.Scenario, tmp_path: Path) -
     assert runs.figures["seed"].tolist() == [1, 2, 3, 1, 2, 3]
     alone = wifair.run(scenario, seeds=[1, 2, 3])
     for name, column in alone.cells.items():
-        np.testing.assert_array_equal(runs.figures.where(**{"stations.count": 2})[name], column)
-    flows = runs.flows.where(**{"stations.count": 2})
+        np.testing.assert_array_equal(runs.figures.filter(**{"stations.count": 2})[name], column)
+    flows = runs.flows.filter(**{"stations.count": 2})
     assert flows["name"].tolist() == ["up1", "up2"] * 3
     np.testing.assert_array_equal(flows["goodput_bps"], alone.flows["goodput_bps"])
     assert runs.figures.about["goodput_bps"] == alone.cells.about["goodput_bps"]
@@ -166,7 +166,7 @@ def test_an_error_of_the_core_is_a_failed_run(scenario: wifair.Scenario) -> None
         def run(self, *_: object) -> None:
             raise BaseException("invariant: no packet is lost")
 
-    broken = wifair.Scenario.from_text(scenario.text)
+    broken = wifair.Scenario.from_text(scenario.toml)
     broken._core = Core()  # type: ignore[assignment]
     done = task.simulate(broken, 1, (), None, wifair._core.Control())
     assert (done.outcome, done.message) == (None, "BaseException: invariant: no packet is lost")
@@ -202,7 +202,7 @@ def test_ctrl_c_keeps_finished_runs_of_a_store(scenario: wifair.Scenario, tmp_pa
         stored = store.done()
     assert 5 <= len(stored) < 100
     computed.clear()
-    assert compute(some, tmp_path / "out").figures.rows == 100
+    assert len(compute(some, tmp_path / "out").figures) == 100
     assert not stored & set(computed)
 
 
@@ -267,7 +267,7 @@ def test_a_cluster_that_grows_gets_more_runs(
             under_way.append(executor.submitted - progress.computed)
 
         runs = [(scenario, seed) for seed in range(1, 301)]
-        assert compute(runs, tmp_path / "out", executor=executor, progress=report).figures.rows == 300
+        assert len(compute(runs, tmp_path / "out", executor=executor, progress=report).figures) == 300
     assert max(under_way) > 2 * 50
 
 

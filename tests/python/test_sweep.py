@@ -67,7 +67,7 @@ def test_the_file_may_describe_the_whole_sweep(text: str, tmp_path: Path) -> Non
     runs = wifair.sweep(file)
     assert points(runs, "stations.count", "seed") == [(1, 1), (1, 2), (2, 1), (2, 2)]
     assert list(runs.tables) == ["stations"]
-    assert wifair.sweep(file, vary={"stations.count": [3]}, seeds=1).figures.rows == 1
+    assert len(wifair.sweep(file, vary={"stations.count": [3]}, seeds=1).figures) == 1
 
 
 def test_points_with_the_same_scenario_are_run_once(scenario: wifair.Scenario, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_seeds_are_added_until_the_interval_is_narrow(scenario: wifair.Scenario,
     wide = 0
     for count, cc in [(1, "reno"), (1, "vegas"), (2, "reno"), (2, "vegas")]:
         of = {"stations.count": count, "flows.tcp.cc": cc}
-        jain = every.figures.where(**of)["jain_index"].tolist()
+        jain = every.figures.filter(**of)["jain_index"].tolist()
         n = 3
         while True:
             mean, half = mean_interval(jain[:n])
@@ -96,7 +96,7 @@ def test_seeds_are_added_until_the_interval_is_narrow(scenario: wifair.Scenario,
                 break
             n = min(n + max(n // 4, 1), 30)
         wide += half > limit * mean
-        assert runs.figures.where(**of)["seed"].tolist() == list(range(1, n + 1))
+        assert runs.figures.filter(**of)["seed"].tolist() == list(range(1, n + 1))
         counts.add(n)
     assert len(counts) > 1, "all points took equally many seeds: the test shows nothing"
     assert runs.wide == wide
@@ -112,7 +112,7 @@ def test_any_engine_and_any_division_give_the_same_bytes(scenario: wifair.Scenar
     assert csv(tmp_path / "processes") == expected
     shards = [tmp_path / f"shard{number}" for number in range(1, 5)]
     rows = [
-        wifair.sweep(scenario, vary=VARY, seeds=[1, 2, 3], out=shard, shard=(number, 4)).figures.rows
+        len(wifair.sweep(scenario, vary=VARY, seeds=[1, 2, 3], out=shard, shard=(number, 4)).figures)
         for number, shard in enumerate(shards, 1)
     ]
     assert rows == [3, 3, 3, 3]
@@ -159,8 +159,8 @@ def test_averages_have_the_intervals_of_their_group(scenario: wifair.Scenario, t
     assert table["flows.tcp.cc"].tolist() == ["reno", "vegas"]
     assert table["seeds"].tolist() == [3, 3]
     for row, cc in enumerate(("reno", "vegas")):
-        mine = runs.figures.where(**{"flows.tcp.cc": cc})
-        expected = mean_interval(float(mine.where(seed=seed)["jain_index"].mean()) for seed in (1, 2, 3))
+        mine = runs.figures.filter(**{"flows.tcp.cc": cc})
+        expected = mean_interval(float(mine.filter(seed=seed)["jain_index"].mean()) for seed in (1, 2, 3))
         np.testing.assert_allclose([table["jain_index"][row], table["jain_index_ci95"][row]], expected, rtol=1e-12)
     assert np.isnan(table["up_down_ratio"]).all()
     assert some["stations.count"].tolist() == [2, 2, 2]

@@ -343,4 +343,4 @@ def test_an_error_of_the_store_ends_a_sweep_cleanly(
             patch.setattr(store, "_see", broken)
             with pytest.raises(wifair.StoppedError, match="disk I/O error; all runs that it holds are safe"):
                 compute([(scenario, 1)], store)
-        assert compute([(scenario, 1)], store).figures.rows == 1
+        assert len(compute([(scenario, 1)], store).figures) == 1

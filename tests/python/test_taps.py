@@ -84,7 +84,7 @@ def test_captures_are_read_back(file: Path, tmp_path: Path) -> None:
     results = wifair.run(wifair.Scenario.from_file(file).with_(warm_up="0 s"))
     capture = wifair.read_capture(folder / "sta3.pcap")
     assert capture.flows["name"].tolist() == ["10.16.0.3:10002>10.32.0.1:5003"]
-    third = results.flows.where(name="up3")
+    third = results.flows.filter(name="up3")
     assert capture.flows["retransmissions"].tolist() == third["retransmissions"].tolist()
 
 
@@ -194,7 +194,7 @@ def test_tcptrace_counts_what_the_run_counted(file: Path, tmp_path: Path) -> Non
         first = done.stdout.split("TCP connection 1:")[1].split("=====")[0]
         again = re.search(r"rexmt data pkts: +(\d+)", first)
         assert again is not None
-        assert int(again[1]) == results.flows.where(name=f"up{number}")["retransmissions"][0]
+        assert int(again[1]) == results.flows.filter(name=f"up{number}")["retransmissions"][0]
     assert "Truncated" not in done.stderr
 
 
@@ -202,7 +202,7 @@ def test_frames_are_spaced_as_the_standard_says(file: Path) -> None:
     """IEEE 802.11, 10.3.2: SIFS (10 us) from data to ACK, from RTS to CTS, from CTS to data."""
     frames = wifair.run(file, frames=True).frames
     assert frames is not None
-    rows = frames.where(fate="received").records()
+    rows = frames.filter(fate="received").to_dicts()
     gaps: dict[tuple[object, object], set[float]] = {}
     for before, after in itertools.pairwise(rows):
         pair = (before["kind"], after["kind"])
@@ -210,7 +210,7 @@ def test_frames_are_spaced_as_the_standard_says(file: Path) -> None:
             gap = float(after["start_s"]) - float(before["end_s"])
             gaps.setdefault(pair, set()).add(round(gap * 1e9))
     assert gaps == {pair: {10_000} for pair in [("rts", "cts"), ("cts", "data"), ("data", "ack")]}
-    collided = frames.where(fate="collision").records()
+    collided = frames.filter(fate="collision").to_dicts()
     starts = [row["start_s"] for row in collided]
     assert all(starts.count(start) >= 2 for start in starts), "nobody collides alone"
 
@@ -254,7 +254,7 @@ def test_the_mpdus_of_an_aggregate_have_a_row_each(tmp_path: Path) -> None:
     path.write_text(AGGREGATES)
     frames = wifair.run(path, frames=True).frames
     assert frames is not None
-    rows = frames.records()
+    rows = frames.to_dicts()
     groups = {key: list(its) for key, its in itertools.groupby(rows, key=lambda row: row["ppdu"]) if key}
     assert len(groups) > 100
     partly = 0
@@ -283,7 +283,7 @@ def test_channel_and_number_tell_aggregates_apart() -> None:
     """
     frames = wifair.run(wifair.Scenario.from_text(cell), frames=True).frames
     assert frames is not None
-    rows = frames.records()
+    rows = frames.to_dicts()
     channels = {"ap1": 1, "a": 1, "ap2": 6, "b": 6}
     assert all(row["channel"] == channels[row["sender"]] for row in rows)
     starts: dict[tuple[int, int], set[tuple[str, float]]] = {}
@@ -306,7 +306,7 @@ def test_the_timeline_draws_an_aggregate_once(tmp_path: Path) -> None:
     figure = timeline.draw(results, start="0.2 s", end="0.25 s")
     frames = results.frames
     inside = (frames["end_s"] > 0.2) & (frames["start_s"] < 0.25)
-    rows = [row for row, shown in zip(frames.records(), inside) if shown]
+    rows = [row for row, shown in zip(frames.to_dicts(), inside) if shown]
     ppdus = {row["ppdu"] for row in rows if row["ppdu"]}
     alone = [row for row in rows if not row["ppdu"]]
     (axes,) = figure.axes
@@ -349,7 +349,7 @@ def test_tshark_reads_aggregates_and_block_acks(standard: str, tmp_path: Path) -
     path.write_text(AGGREGATES.replace("802.11n", standard))
     results = wifair.run(path, pcap=wifair.Pcap(tmp_path / "c", at=("air",)), frames=True)
     assert results.frames is not None
-    rows = [row for row in results.frames.records() if row["fate"] != "collision"]
+    rows = [row for row in results.frames.to_dicts() if row["fate"] != "collision"]
 
     def fields(what: str, *names: str) -> list[list[str]]:
         shown = [word for name in names for word in ("-e", name)]
@@ -441,7 +441,7 @@ def test_agreements_are_set_up_before_the_first_aggregate(tmp_path: Path) -> Non
     path.write_text(text.replace('warm_up = "0.1 s"', 'warm_up = "0 s"'))
     results = wifair.run(path, frames=True, pcap=wifair.Pcap(tmp_path / "c", at=("air",)))
     assert results.frames is not None
-    rows = [row for row in results.frames.records() if row["fate"] != "collision"]
+    rows = [row for row in results.frames.to_dicts() if row["fate"] != "collision"]
     first = [(row["kind"], row["length_bytes"], round((row["end_s"] - row["start_s"]) * 1e6)) for row in rows[:2]]
     assert first == [("addba-request", 37, 36), ("ack", 14, 28)]
     agreed: set[tuple[str, str]] = set()
@@ -501,7 +501,7 @@ start = "0.7 s"
 """)
     results = wifair.run(path, frames=True, pcap=wifair.Pcap(tmp_path / "c", at=("air",)))
     assert results.frames is not None
-    rows = results.frames.records()
+    rows = results.frames.to_dicts()
     about = [row for row in rows if row["kind"].startswith(("addba", "delba"))]
     expected = [("addba-request", "sta"), ("addba-response", "ap")]
     assert [(row["kind"], row["sender"]) for row in about] == [*expected, ("delba", "ap"), *expected]
@@ -514,7 +514,7 @@ start = "0.7 s"
     lasting = path.read_text().replace(', inactivity_timeout = "300 ms"', "")
     others = wifair.run(wifair.Scenario.from_text(lasting), frames=True).frames
     assert others is not None
-    kinds = [row["kind"] for row in others.records() if row["kind"].startswith(("addba", "delba"))]
+    kinds = [row["kind"] for row in others.to_dicts() if row["kind"].startswith(("addba", "delba"))]
     assert kinds == ["addba-request", "addba-response"]
     if shutil.which("tshark") is None:
         return
@@ -550,7 +550,7 @@ flows = [{ name = "f", station = "sta", direction = "down", transport = "udp", u
 """)
     results = wifair.run(path, frames=True)
     assert results.frames is not None
-    rows = results.frames.records()
+    rows = results.frames.to_dicts()
     answered = [row["end_s"] for row in rows if row["kind"] == "addba-response" and row["fate"] == "received"]
     assert sum(row["kind"] == "addba-request" for row in rows) >= 2
     ppdus = [row["start_s"] for row in rows if row["ppdu"]]
@@ -582,7 +582,7 @@ def test_tshark_finds_every_packet_in_an_a_msdu(ampdu: str, tmp_path: Path) -> N
 
     bad = "_ws.malformed || _ws.expert.severity == error || wlan.fcs.status == 0 || tcp.checksum.status == 0"
     assert fields(bad, "frame.number", "_ws.expert.message") == []
-    rows = [row for row in results.frames.records() if row["kind"] == "data" and row["fate"] != "collision"]
+    rows = [row for row in results.frames.to_dicts() if row["kind"] == "data" and row["fate"] != "collision"]
     data = fields("wlan.fc.type_subtype == 0x28", "wlan.qos.amsdupresent", "tcp.srcport", "wlan.seq", "frame.len")
     assert len(data) == len(rows)
     for (present, ports, sequence, _), row in zip(data, rows):

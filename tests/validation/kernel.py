@@ -154,7 +154,7 @@ def cases() -> Iterator[Case]:
                     yield Comparison("cwnd", np.array(ours["cwnd"]), {"Linux": [truth.cwnd]}, *rule15(alone))
                     srtt = {"Linux": [1e3 * truth.srtt_s]}
                     yield Comparison("srtt [ms]", np.array(ours["srtt"]), srtt, Rule.MEAN, 0.15)
-                    again = flows.where(name=flow.name)["retransmissions"].astype(float)
+                    again = flows.filter(name=flow.name)["retransmissions"].astype(float)
                     theirs = {"Linux": [float(truth.retransmissions)]}
                     yield Comparison("retransmissions", again, theirs, Rule.ORDER, 4.0)
 

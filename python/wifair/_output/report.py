@@ -115,7 +115,7 @@ def stations(results: Results, width: int = WIDE) -> str:
 
 def _station_columns(results: Results) -> list[tuple[str, list[str]]]:
     """Head and cells of each column of the table of stations; those that are nothing for all are left out."""
-    names = results.stations.to_list("name")[: results.stations.rows // len(results.seeds)]
+    names = results.stations.to_list("name")[: len(results.stations) // len(results.seeds)]
 
     def mean(*columns: str) -> list[float]:
         parts = [_means(results.stations.to_list(column), len(names)) for column in columns]
@@ -286,7 +286,7 @@ def _overlap(
     """Jain's index while all flows are active, where that is well below the measured time."""
     length = results.summary.get("overlap_s")
     measured = results.scenario.duration_s - results.scenario.warm_up_s
-    if length is None or not 0 < length.mean < PART * measured or results.flows.rows <= len(results.seeds):
+    if length is None or not 0 < length.mean < PART * measured or len(results.flows) <= len(results.seeds):
         return []
     return [("", f"{figure('overlap_jain_index', ratio)} while all flows are active ({time(length.mean)})")]
 
@@ -302,7 +302,7 @@ def _ways(
 
 def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], list[float]]:
     """Names of the flows, and the mean of a column over the seeds for each."""
-    flows = results.flows.rows // len(results.seeds)
+    flows = len(results.flows) // len(results.seeds)
     return results.flows.to_list("name")[:flows], _means(results.flows.to_list(column), flows)
 
 

@@ -53,31 +53,31 @@ def page(capture: Capture) -> str:
     from wifair.figures.inline import once  # noqa: PLC0415
 
     first, *notes = head(capture)
-    has_any = capture.flows.rows or capture.datagrams.rows or capture.echoes.rows
+    has_any = len(capture.flows) or len(capture.datagrams) or len(capture.echoes)
     findings = explain(capture).findings if has_any else []
     body = [_verdict(capture, findings), f'<p class="note">{escape(first)}</p>']
     if capture.damage is not None:
         body.append(f'<p class="damage">{escape(capture.damage)}: what came before is analysed.</p>')
     if notes:
         body.append('<ul class="note">' + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>")
-    if capture.flows.rows:
+    if len(capture.flows):
         body += ["<h2>Who got how much</h2>", _bars(capture), overview_svg(capture)]
         body += ["<h2>What happened, and why</h2>", _findings(findings)]
         body += ["<h2>Flows</h2>", _flow_table(capture)]
         body += ["<h2>Stations</h2>", *_hosts(capture)]
-    if capture.datagrams.rows:
+    if len(capture.datagrams):
         body += ["<h2>Datagrams</h2>", _datagrams(capture)]
-    if capture.echoes.rows:
+    if len(capture.echoes):
         body += ["<h2>Echoes</h2>", _echoes(capture)]
-    if capture.stations.rows:
+    if len(capture.stations):
         body += ["<h2>Transmitters on the air</h2>", _transmitters(capture)]
         if len(aggregate_rows(capture, most=1)) > 1:
             body += ["<h2>Modes and aggregates</h2>", _aggregates(capture)]
     shown = shown_flows(capture)
     if shown:
         body.append("<h2>Each flow over time</h2>")
-        if len(shown) < capture.flows.rows:
-            body.append(f'<p class="note">The {len(shown)} flows with the most bytes of {capture.flows.rows}.</p>')
+        if len(shown) < len(capture.flows):
+            body.append(f'<p class="note">The {len(shown)} flows with the most bytes of {len(capture.flows)}.</p>')
     for flow in shown:
         title = f"{flow['from']} \u2192 {flow['to']}"
         body += [f"<h3>{escape(title)}</h3>", flow_svg(capture, flow), _all_figures(capture, flow)]
@@ -102,7 +102,7 @@ def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
     if not findings:
         return '<div class="verdict"><p>Nothing in this capture carried data.</p></div>'
     count = int(np.count_nonzero(capture.flows["starved"]))
-    flows = capture.flows.rows
+    flows = len(capture.flows)
     lead = ""
     if flows > 1:
         lead = (
@@ -175,7 +175,7 @@ def _figures_of(capture: Capture, row: int) -> list[Cell]:
 def _hosts(capture: Capture) -> list[str]:
     """Give a table for each station: its addresses, and its flows with start and duration."""
     own: dict[str, list[int]] = {}
-    for row in range(capture.flows.rows):
+    for row in range(len(capture.flows)):
         own.setdefault(_station(capture, row), []).append(row)
     out = []
     titles = ["peer", "port", "direction", "start", "duration", "bytes", "goodput", "RTT", "sent again", "timeouts"]
@@ -224,7 +224,7 @@ def _transmitters(capture: Capture) -> str:
     stations = capture.stations
     titles = ["address", "frames", "data frames", "retries", "air time", "share of air time", "share to it", "signal"]
     rows = []
-    for row in sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row])):
+    for row in sorted(range(len(stations)), key=lambda row: -float(stations["airtime_s"][row])):
         figures = _cells(stations, row, attempts=_whole, data_frames=_whole, retry_fraction=percent)
         names = ("airtime_s", "airtime_share", "airtime_to_station_share")
         for name, shown in zip(names, air_time(stations, row), strict=True):
@@ -235,7 +235,7 @@ def _transmitters(capture: Capture) -> str:
 
 
 def _aggregates(capture: Capture) -> str:
-    titles, *rows = aggregate_rows(capture, capture.stations.rows)
+    titles, *rows = aggregate_rows(capture, len(capture.stations))
     figures = [[(cell, _leading(cell) if at else None) for at, cell in enumerate(row)] for row in rows]
     return _table(titles, figures)
 
@@ -249,7 +249,7 @@ def _datagrams(capture: Capture) -> str:
     table = capture.datagrams
     titles = ["flow", "kind", "packets", "bytes", "duration", "rate", "lost", "jitter", "longest gap", "MOS"]
     rows = []
-    for row in sorted(range(table.rows), key=lambda row: -int(table["bytes"][row])):
+    for row in sorted(range(len(table)), key=lambda row: -int(table["bytes"][row])):
         shown = _cells(
             table,
             row,
@@ -277,7 +277,7 @@ def _echoes(capture: Capture) -> str:
             (str(table["to"][row]), None),
             *_cells(table, row, requests=_whole, loss_fraction=percent, **times),
         ]
-        for row in range(table.rows)
+        for row in range(len(table))
     ]
     return _table(titles, rows)
 

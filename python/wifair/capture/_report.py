@@ -33,13 +33,13 @@ def text(capture: Capture, width: int | None = None) -> str:
     """Show the flows as a table as wide as the terminal, then the fairness and the air."""
     columns = width or shutil.get_terminal_size().columns
     parts = ["\n".join(head(capture))]
-    if capture.flows.rows:
+    if len(capture.flows):
         parts += ["\n".join(_flows(capture, columns)), "\n".join(aligned(_fairness(capture), left=range(2)))]
-    if capture.datagrams.rows:
+    if len(capture.datagrams):
         parts.append("\n".join(_datagrams(capture, columns)))
-    if capture.echoes.rows:
+    if len(capture.echoes):
         parts.append("\n".join(_echoes(capture)))
-    if capture.stations.rows:
+    if len(capture.stations):
         parts.append("\n".join(_stations(capture)))
         aggregates = aggregate_rows(capture, MOST_STATIONS)
         if len(aggregates) > 1:
@@ -81,8 +81,8 @@ def head(capture: Capture) -> list[str]:
 
 def _flows(capture: Capture, width: int) -> list[str]:
     flows = capture.flows
-    order: Sequence[int] = range(flows.rows)
-    if flows.rows > MOST_FLOWS:  # show the largest ones, in the order of the capture
+    order: Sequence[int] = range(len(flows))
+    if len(flows) > MOST_FLOWS:  # show the largest ones, in the order of the capture
         largest = sorted(order, key=lambda row: -int(flows["received_bytes"][row]))[:MOST_FLOWS]
         order = sorted(largest)
     ends = [str(flows["name"][row]).split(">") for row in order]
@@ -104,7 +104,7 @@ def _flows(capture: Capture, width: int) -> list[str]:
     names = [[_short(name, room) for name in column] for column in names]
     number, *rest = columns
     lines = aligned(list(zip(number, *names, *rest)), left=range(1, 3))
-    lines += left_out(flows.rows - MOST_FLOWS, "smaller flow", "--json or --csv has all")
+    lines += left_out(len(flows) - MOST_FLOWS, "smaller flow", "--json or --csv has all")
     partial = [row for row in order if math.isnan(flows["rtt_path_mean_s"][row])]
     for point, where in (("receiver", ", which is close to the receiver"), ("between", " to the receiver and back")):
         near = [row for row in partial if flows["rtt_point"][row] == point]
@@ -117,7 +117,7 @@ def _flows(capture: Capture, width: int) -> list[str]:
 
 def _datagrams(capture: Capture, width: int) -> list[str]:
     table = capture.datagrams
-    order = sorted(range(table.rows), key=lambda row: -int(table["bytes"][row]))
+    order = sorted(range(len(table)), key=lambda row: -int(table["bytes"][row]))
     rows = [["from", "to", "kind", "packets", "rate", "lost", "jitter", "gap", "RTT"]]
     rows += [
         [
@@ -138,18 +138,18 @@ def _datagrams(capture: Capture, width: int) -> list[str]:
         rows = [[*row[:7], *row[8:]] for row in rows]
     room = max((width - taken() - 2) // 2, NARROW)
     rows = [[_short(row[0], room), _short(row[1], room), *row[2:]] for row in rows]
-    more = left_out(table.rows - MOST_FLOWS, "smaller flow", "--json has all")
+    more = left_out(len(table) - MOST_FLOWS, "smaller flow", "--json has all")
     return [*aligned(rows, left=range(3)), *more]
 
 
 def _echoes(capture: Capture) -> list[str]:
     table = capture.echoes
     rows = [["echo from", "to", "requests", "lost", "RTT min", "mean", "max"]]
-    for row in range(min(table.rows, MOST_FLOWS)):
+    for row in range(min(len(table), MOST_FLOWS)):
         times = [time(float(table[f"rtt_{which}_s"][row])) for which in ("min", "mean", "max")]
         lost = percent(float(table["loss_fraction"][row]))
         rows.append([str(table["from"][row]), str(table["to"][row]), str(table["requests"][row]), lost, *times])
-    return [*aligned(rows, left=range(2)), *left_out(table.rows - MOST_FLOWS, "more pair", "--json has all")]
+    return [*aligned(rows, left=range(2)), *left_out(len(table) - MOST_FLOWS, "more pair", "--json has all")]
 
 
 def round_trip_s(capture: Capture, row: int) -> float:
@@ -189,7 +189,7 @@ def _fairness(capture: Capture) -> list[tuple[str, str]]:
         lines.append(("- uplink", f"{rate(float(cell['up_goodput_bps'][0]))}, {size(fairness['uplink_bytes'])}"))
         lines.append(("- downlink", f"{rate(float(cell['down_goodput_bps'][0]))}, {size(fairness['downlink_bytes'])}"))
     competing = int(np.count_nonzero(capture.flows["competes"]))
-    lines += _jain(fairness, float(cell["jain_index"][0]), competing, capture.flows.rows)
+    lines += _jain(fairness, float(cell["jain_index"][0]), competing, len(capture.flows))
     starved = [flow for flow in fairness["flows"] if flow["starved"]]
     if starved:
         more = [f"{len(starved) - 3} more"] if len(starved) > 3 else []
@@ -232,7 +232,7 @@ def _jain(fairness: dict[str, Any], index: float, competing: int, flows: int) ->
 
 def _stations(capture: Capture) -> list[str]:
     stations = capture.stations
-    largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
+    largest = sorted(range(len(stations)), key=lambda row: -float(stations["airtime_s"][row]))
     rows = [["station", "frames", "retries", "air time", "of all", "to it", "signal"]]
     for row in largest[:MOST_STATIONS]:
         signal = float(stations["signal_mean_dbm"][row])
@@ -245,7 +245,7 @@ def _stations(capture: Capture) -> list[str]:
                 NOTHING if math.isnan(signal) else f"{signal:.0f} dBm",
             ]
         )
-    more = left_out(stations.rows - MOST_STATIONS, "more station", "--json or --csv has all")
+    more = left_out(len(stations) - MOST_STATIONS, "more station", "--json or --csv has all")
     return [*aligned(rows, left=range(1)), *more, *unknown_air_time(stations)]
 
 
@@ -283,7 +283,7 @@ def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
     The busiest come first. The mode is that of most of their frames at an MCS, if any is known.
     """
     stations = capture.stations
-    largest = sorted(range(stations.rows), key=lambda row: -float(stations["airtime_s"][row]))
+    largest = sorted(range(len(stations)), key=lambda row: -float(stations["airtime_s"][row]))
     rows = [["station", "MCS", "streams", "width", "GI", "of frames", "A-MPDUs", "MPDUs each", "most", "no answer"]]
     has_mcs = ~np.isnan(stations["mcs"]) | (stations["aggregates"] > 0)
     for row in [row for row in largest if has_mcs[row]][:most]:

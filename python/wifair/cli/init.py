@@ -50,7 +50,7 @@ def init_command(name: str | None, file: str | None, capture: str | None, local:
         click.echo("\n".join(aligned([(one.name, one.summary) for one in gallery.examples()], left=range(2))))
         return
     try:
-        text = gallery.example(name).text
+        text = gallery.example(name).toml
     except KeyError:
         hint = suggestion(name, [one.name for one in gallery.examples()], "`wifair init` lists them all")
         fail(f"no scenario `{name}`: {hint}")

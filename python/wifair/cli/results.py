@@ -237,7 +237,7 @@ class _SelectedRuns:
 
     def _read(self, columns: Sequence[str]) -> Columns:
         rows = select(self._store, self._ask(columns))
-        if not rows.rows:
+        if not len(rows):
             raise ValueError("no run meets these conditions")
         return rows
 
@@ -272,7 +272,7 @@ class _SelectedRuns:
             self._tell_mixed([name for name in ("scenario",) if name not in by])
         if each:
             columns = self._read([*by, "seed", *figures])
-            records = columns.records()
+            records = columns.to_dicts()
             if as_json:
                 echo_json(records)
                 return
@@ -285,11 +285,11 @@ class _SelectedRuns:
             return
         means = self._means(by, figures)
         if as_json:
-            echo_json(means.records())
+            echo_json(means.to_dicts())
         elif form is not None:
             click.echo(formatted(cells_of(means, by, figures), form))
         else:
-            click.echo(averages(means, by, figures, rows or means.rows))
+            click.echo(averages(means, by, figures, rows or len(means)))
 
     def draw(
         self,

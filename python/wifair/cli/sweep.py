@@ -307,9 +307,9 @@ def _show(asked: Sweep, runs: Runs, own: Iterable[str], as_json: bool) -> None:
     names = [name for name in asked.points.paths if name in runs.figures]
     if as_json:
         figures = [name for name in runs.figures if name not in (*names, "scenario", "seed")]
-        table = means(runs.figures, names, figures).records() if runs.figures.rows else []
+        table = means(runs.figures, names, figures).to_dicts() if len(runs.figures) else []
         echo_json({"points": table, "failures": [failure._asdict() for failure in runs.failures]})
-    elif runs.figures.rows:
+    elif len(runs.figures):
         shown = [*SHOWN, *own]
         click.echo(averages(means(runs.figures, names, shown), names, shown))
     for failure in runs.failures[:MOST_FAILURES]:

@@ -117,17 +117,17 @@ class _Side:
             if figure != "seed":
                 self.figures[figure] = dict(zip(seeds, map(float, column)))
         for seed in seeds:
-            self._of_flows(seed, results.flows.where(seed=seed), each=flows)
+            self._of_flows(seed, results.flows.filter(seed=seed), each=flows)
 
     def _of_flows(self, seed: int, flows: Columns, *, each: bool) -> None:
         """Compute figures from those of the flows."""
-        if not flows.rows:
+        if not len(flows):
             return
         sent = float(flows["data_packets_sent"].sum())
         # A capture point sees only part of a round trip, unless it is at the sender or there are timestamps.
         path = "rtt_path_mean_s" if "rtt_path_mean_s" in flows else "rtt_mean_s"
         # In a capture, only flows that had more to send than they could are like those of a run.
-        alike = flows["competes"] if "competes" in flows and any(flows["competes"]) else np.ones(flows.rows, dtype=bool)
+        alike = flows["competes"] if "competes" in flows and any(flows["competes"]) else np.ones(len(flows), dtype=bool)
         rtt = np.asarray(flows[path], dtype=np.float64)
         known = rtt[~np.isnan(rtt) & alike]
         found = {
@@ -153,17 +153,17 @@ class _Side:
     def left_out(self) -> int:
         """Number of flows of datagrams in a capture, whose figures are those of TCP alone."""
         table = getattr(self.results, "datagrams", None)
-        return 0 if table is None else int(table.rows)
+        return 0 if table is None else len(table)
 
     @property
     def alike(self) -> list[str]:
         """What is compared of a capture with runs, if this is one."""
         flows = self.results.flows
-        if "competes" not in flows or not flows.rows:
+        if "competes" not in flows or not len(flows):
             return []
         count = int(np.count_nonzero(flows["competes"]))
         said = f"{self.name}: Jain's index, starved flows, RTT and least goodput are those of {count} of"
-        said += f" {counted(flows.rows, 'flow')}, which had more to send than they could"
+        said += f" {counted(len(flows), 'flow')}, which had more to send than they could"
         if count and np.isnan(flows["rtt_path_mean_s"][flows["competes"]]).all():
             said += "; this capture point does not show the RTT of the whole path"
         return [f"({said})"]
@@ -251,7 +251,7 @@ class Comparison(Drawable):
             "compared": [
                 {"name": side.name, "seeds": [int(seed) for seed in side.results.cells["seed"]]} for side in self._sides
             ],
-            "differences": self.table.records(),
+            "differences": self.table.to_dicts(),
         }
 
     def to_json(self) -> str:

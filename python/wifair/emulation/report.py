@@ -15,7 +15,7 @@ SHOWN = 40
 def text_of(emulated: Emulated) -> str:
     """Format connections, simulated flows, packet counts and lateness as text."""
     parts = [_connections(emulated)]
-    if emulated.results.flows.rows:
+    if len(emulated.results.flows):
         parts.append(repr(emulated.results))
     parts.append(_packets(emulated.packets))
     return "\n\n".join(part for part in parts if part)

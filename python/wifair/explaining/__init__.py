@@ -132,7 +132,7 @@ def explain(results: Found) -> Explanation:
     if not any(rows for _, rows in tables):
         raise ValueError("nothing to explain: there is no flow with data, no datagram, no echo")
     scenario = _scenario(results)
-    seeds = [int(seed) for seed in results.cells["seed"]] if results.cells.rows else []
+    seeds = [int(seed) for seed in results.cells["seed"]] if len(results.cells) else []
     core = None if scenario is None else scenario._core
     found: list[dict[str, Any]] = json.loads(_core.explain(tables, core, seeds))
     return Explanation(named(results), [_finding(one) for one in found])

@@ -18,12 +18,12 @@ OF_CAPTURES = ("attempts", "datagrams", "echoes")
 def handed_over(results: Found) -> list[CoreTable]:
     """Give the tables that explanations rest on; none for an empty table."""
     tables: dict[str, Columns | None] = {name: getattr(results, name, None) for name in OF_CAPTURES}
-    if results.cells.rows and results.flows.rows:
+    if len(results.cells) and len(results.flows):
         tables |= {"flows": results.flows, "cells": results.cells, "stations": results.stations}
-    handed = [(name, _columns(table)) for name, table in tables.items() if table is not None and table.rows]
+    handed = [(name, _columns(table)) for name, table in tables.items() if table is not None and len(table)]
     connections = getattr(results, "document", {}).get("connections")
     if connections is not None:
-        closed = np.array([_zero_windows(connections, flow) for flow in results.flows.records()], dtype=np.float64)
+        closed = np.array([_zero_windows(connections, flow) for flow in results.flows.to_dicts()], dtype=np.float64)
         handed = [
             (name, [*columns, ("zero_windows", _column(closed))] if name == "flows" else columns)
             for name, columns in handed

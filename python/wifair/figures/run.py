@@ -73,7 +73,7 @@ class _Run:
     def __init__(self, results: Results | SavedResults, look: Look) -> None:
         self.results, self.look = results, look
         seeds = len(results.seeds)
-        count = results.flows.rows // seeds if seeds else 0
+        count = len(results.flows) // seeds if seeds else 0
         if count == 0:
             raise ValueError("the results have no flow to draw")
         self.names = [str(name) for name in results.flows["name"][:count]]
@@ -85,7 +85,7 @@ class _Run:
         self.starved_here = starved[0]
         """Whether each flow starves in the run that is drawn over time."""
         look.check_labels([*self.names, "goodput_bps", "time_s", "cwnd", "srtt_s", "ap_queue_packets"])
-        self.series = None if results.series is None else results.series.where(seed=results.seeds[0])
+        self.series = None if results.series is None else results.series.filter(seed=results.seeds[0])
         self.warm_up_s = results.scenario.warm_up_s
         self.narrow = (look.width_in or TWO_COLUMNS) < NARROW_IN
         self.unit = quantity("goodput_bps", float(self.goodput.max()))
@@ -141,7 +141,7 @@ class _Run:
             panels.append((1.1, self._windows))
         if set(self.series["flow"].tolist()) - set(self.names):
             panels.append((1.1, self._pings))
-        if self.results.queues is not None and self.results.queues.rows:
+        if self.results.queues is not None and len(self.results.queues):
             panels.append((0.8, self._queue))
         return panels
 
@@ -254,7 +254,7 @@ class _Run:
         assert self.series is not None
         for number, flow in enumerate(self._chosen()):
             name = self.names[flow]
-            one = self.series.where(flow=name)
+            one = self.series.filter(flow=name)
             share = rate(float(self.goodput[0, flow]))
             label = self.look.label(name) + ("" if len(self.names) == 1 else f", {share}")
             colour = STARVED if self.starved_here[flow] and number > 0 else COLOURS[(0, 2, 4, 5)[number]]
@@ -270,7 +270,7 @@ class _Run:
         """Draw round-trip times of pings: names in the series that are not flows."""
         assert self.series is not None
         for number, name in enumerate(sorted(set(self.series["flow"].tolist()) - set(self.names))[: len(COLOURS)]):
-            one = self.series.where(flow=name)
+            one = self.series.filter(flow=name)
             axes.plot(one["time_s"], one["srtt_s"] * 1e3, color=COLOURS[number], linewidth=0.8, label=plain(name))
         axes.set_ylabel(self.look.label("srtt_s", "RTT of pings [ms]"))
         _from_zero(axes, logy=False)
@@ -279,9 +279,9 @@ class _Run:
 
     def _queue(self, axes: Any, _: Any) -> None:
         assert self.results.queues is not None
-        own = self.results.queues.where(seed=self.results.seeds[0])
+        own = self.results.queues.filter(seed=self.results.seeds[0])
         for number, medium in enumerate(np.unique(own["medium"])[:4]):
-            one = own.where(medium=medium)
+            one = own.filter(medium=medium)
             axes.plot(one["time_s"], one["packets"], color="#444444" if number == 0 else COLOURS[number], linewidth=0.7)
         axes.set_ylabel(self.look.label("ap_queue_packets", "AP queue\n[packets]"))
         _from_zero(axes, logy=False)
@@ -310,8 +310,8 @@ def _legend_beside(axes: Any, legend: Any, title: str) -> None:
 
 def _bins(series: Columns, names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute edges of time bins [s], and the goodput of each flow in each bin [bit/s]."""
-    samples = [series.where(flow=name) for name in names]
-    longest = max(samples, key=lambda one: one.rows)
+    samples = [series.filter(flow=name) for name in names]
+    longest = max(samples, key=len)
     edges = np.concatenate([[0.0], longest["time_s"]])
     middles = (edges[:-1] + edges[1:]) / 2
     values = np.zeros((len(names), len(middles)))

@@ -80,11 +80,11 @@ def draw(
     places, axis, ticks = _places(columns[x], look.label(x, parameter(x)))
     if logx and (ticks is not None or float(np.nanmin(places, initial=np.inf)) <= 0):
         raise ValueError(f"`{x}` has no logarithmic axis: not all of its values are numbers above 0")
-    keys = list(zip(*(columns[name].tolist() for name in by))) if by else [()] * columns.rows
+    keys = list(zip(*(columns[name].tolist() for name in by))) if by else [()] * len(columns)
     groups = list(dict.fromkeys(keys)) or [()]
     if len(groups) > MOST_GROUPS:
         raise ValueError(f"{len(groups)} lines in one plot: choose fewer by a condition, or another --by")
-    shares = [str(value) for value in columns[panels].tolist()] if panels is not None else [""] * columns.rows
+    shares = [str(value) for value in columns[panels].tolist()] if panels is not None else [""] * len(columns)
     parts = list(dict.fromkeys(shares)) or [""]
     if len(parts) > MOST_PANELS:
         raise ValueError(f"{len(parts)} panels: choose at most {MOST_PANELS} by a condition")

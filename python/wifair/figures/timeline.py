@@ -96,12 +96,12 @@ def draw(results: Results, look: Look | None = None, *, start: str | None = None
         raise ValueError("the run has no record of frames: give `frames` to wifair.run")
     first_ns, last_ns = (_core.time_of_run("time", text) for text in usual_span(results.scenario, start, end))
     first_s, last_s = first_ns / 1e9, last_ns / 1e9
-    frames = _within(results.frames.where(seed=results.seeds[0]), first_s, last_s)
-    backoffs = _within(results.backoffs.where(seed=results.seeds[0]), first_s, last_s)
-    if not frames.rows:
+    frames = _within(results.frames.filter(seed=results.seeds[0]), first_s, last_s)
+    backoffs = _within(results.backoffs.filter(seed=results.seeds[0]), first_s, last_s)
+    if not len(frames):
         raise ValueError(f"no frame from {first_s:g} s to {last_s:g} s")
-    if frames.rows > MOST_FRAMES:
-        raise ValueError(f"{frames.rows} frames from {first_s:g} s to {last_s:g} s: choose less with --from and --to")
+    if len(frames) > MOST_FRAMES:
+        raise ValueError(f"{len(frames)} frames from {first_s:g} s to {last_s:g} s: choose less with --from and --to")
     stations = list(dict.fromkeys(results.stations["name"].tolist()))
     active = set(frames["sender"].tolist()) | set(frames["receiver"].tolist()) | set(backoffs["station"].tolist())
     lanes = stations if len(stations) <= FEW_LANES else [name for name in stations if name in active]
@@ -158,7 +158,7 @@ def _merged(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
 def _ppdus(frames: Columns) -> list[list[dict[str, Any]]]:
     """Group frames by PPDU: the MPDUs of an A-MPDU together, every other frame alone."""
     groups: dict[Any, list[dict[str, Any]]] = {}
-    for index, frame in enumerate(frames.records()):
+    for index, frame in enumerate(frames.to_dicts()):
         # Numbers are unique only in a channel, and a sender is in one channel at a time.
         key = (frame["ppdu"], frame["sender"], frame["start_s"]) if frame["ppdu"] else index
         groups.setdefault(key, []).append(frame)
@@ -186,7 +186,7 @@ class _Lanes:
 
     def backoffs(self, backoffs: Columns) -> None:
         style = {"facecolor": "#666666", "edgecolor": "none", "linewidth": 0, "zorder": 2}
-        for one in backoffs.records():
+        for one in backoffs.to_dicts():
             self._bar(one["station"], one["start_s"], one["end_s"], 0, 0.12, label="backoff", **style)
 
     def reservations(self, frames: Columns, lanes: list[str]) -> None:
@@ -196,7 +196,7 @@ class _Lanes:
         """
         first: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
         basic: dict[str, list[tuple[float, float]]] = {name: [] for name in lanes}
-        for one in frames.records():
+        for one in frames.to_dicts():
             of_others = one["inter_bss_at"].split()
             for reader in lanes if one["read_by"] == "*" else one["read_by"].split():
                 if reader not in first or reader in (one["sender"], one["receiver"]):

@@ -39,7 +39,7 @@ class Example(NamedTuple):
     name: str
     summary: str
     """What it is, in a few words."""
-    text: str
+    toml: str
     """The whole file."""
 
 

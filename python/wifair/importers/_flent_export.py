@@ -56,7 +56,7 @@ def write_flent(
     chosen = results.seeds[0] if seed is None else seed
     if chosen not in results.seeds:
         raise ValueError(f"there is no {results.RUN} {chosen}: there are {', '.join(map(str, results.seeds))}")
-    document = _document(results, results.series.where(seed=chosen), results.flows.where(seed=chosen))
+    document = _document(results, results.series.filter(seed=chosen), results.flows.filter(seed=chosen))
     raw = json.dumps(document, indent=1, sort_keys=True, allow_nan=False).encode()
     files.refuse(path, force=force)
     files.write_bytes(path, gzip.compress(raw, mtime=0) if str(path).endswith(".gz") else raw)
@@ -75,7 +75,7 @@ def _document(results: Results | SavedResults, series: Columns, flows: Columns) 
         way = "upload" if direction == "up" else "download"
         counts[way] += 1
         name = f"TCP {way}{mark}::{counts[way]}"
-        one = series.where(flow=flow)
+        one = series.filter(flow=flow)
         values[name] = _at(times, one["time_s"], one["goodput_bps"] / 1e6)
         raw[name] = _raw(one, step_s)
         about[name] = {"UNITS": "Mbits/s", "RUNNER": "NetperfDemoRunner", "MEAN_VALUE": goodput / 1e6, "FLOW": flow}

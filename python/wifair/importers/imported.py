@@ -116,7 +116,7 @@ class ImportedResults(SavedResults):
             duration_s=duration_s,
             warm_up_s=0.0,
             summary=summary,
-            text=note,
+            toml=note,
             resolved=note,
             overrides=(),
         )
@@ -141,7 +141,7 @@ class ImportedResults(SavedResults):
     @property
     def sources(self) -> dict[str, str]:
         """Texts that say what was imported, by the names of files."""
-        return {"scenario.toml": self.scenario.text, "resolved.toml": self.scenario.resolved}
+        return {"scenario.toml": self.scenario.toml, "resolved.toml": self.scenario.resolved}
 
     def _origin(self) -> dict[str, Any]:
         scenario = self.scenario

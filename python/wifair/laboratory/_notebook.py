@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from wifair._moved import Renamed
 from wifair._output.streams import escape
 from wifair.laboratory.page import Start
 from wifair.laboratory.server import LabServer
 from wifair.scenario.scenario import Scenario, Source, scenario_of
 
 
-class LabView:
+class LabView(Renamed):
     """The lab page in a notebook; displayed when it is the last value of a notebook's cell.
 
     Attributes
@@ -24,7 +25,7 @@ class LabView:
         self.url = server.url
 
     @property
-    def text(self) -> str:
+    def toml(self) -> str:
         """The scenario on the page as TOML; before the page is open, the one that it was started with."""
         state = self._server.state
         return str(state["text"]) if state and "text" in state else (self._server.start.text or "")
@@ -38,7 +39,7 @@ class LabView:
         ScenarioError
             If the text on the page is invalid.
         """
-        return Scenario.from_text(self.text)
+        return Scenario.from_text(self.toml)
 
     @property
     def seed(self) -> int:

@@ -43,7 +43,7 @@ class Start(NamedTuple):
     @classmethod
     def of(cls, scenario: Scenario) -> Start:
         """Start with a scenario, with its overrides applied."""
-        text = scenario.resolved if scenario.overrides else scenario.text
+        text = scenario.resolved if scenario.overrides else scenario.toml
         return cls(text, scenario._source)
 
 

@@ -271,7 +271,7 @@ PLACE = "place of the case"
 
 
 def _part(table: Columns, ends: NDArray[np.int64]) -> Columns:
-    return table.without((PLACE, "scenario")).part(int(ends[0]), int(ends[1]))
+    return table.drop(PLACE, "scenario").slice(int(ends[0]), int(ends[1] - ends[0]))
 
 
 class _Read(Results):

@@ -84,7 +84,7 @@ class Results(Drawable):
     @property
     def sources(self) -> dict[str, str]:
         """Texts that say what was run, by the names of files."""
-        return {"scenario.toml": self.scenario.text, "resolved.toml": self.scenario.resolved}
+        return {"scenario.toml": self.scenario.toml, "resolved.toml": self.scenario.resolved}
 
     @cached_property
     def summary(self) -> Summary:
@@ -107,12 +107,12 @@ class Results(Drawable):
 
     def _run_dicts(self) -> Iterator[dict[str, Any]]:
         """Give each run as plain Python values, one after the other."""
-        tables = {name: columns.without({"seed"}) for name, columns in self._by_run().items()}
+        tables = {name: columns.drop("seed") for name, columns in self._by_run().items()}
         for run in self._runs:
-            parts = {name: columns.part(*run.rows.get(name, (0, 0))) for name, columns in tables.items()}
+            parts = {name: columns.slice(*run.rows.get(name, (0, 0))) for name, columns in tables.items()}
             document: dict[str, Any] = {"seed": run.seed, "measured_s": run.measured_s, "events": run.events}
-            document["cell"] = parts["cell"].records()[0]
-            document |= {name: parts[name].records() for name in ("flows", "stations", "sessions")}
+            document["cell"] = parts["cell"].to_dicts()[0]
+            document |= {name: parts[name].to_dicts() for name in ("flows", "stations", "sessions")}
             for name in ("series", "queues"):
                 if name in run.rows:
                     over_time = parts[name]
@@ -123,7 +123,7 @@ class Results(Drawable):
         """Return the tables that are split by run, by the names of the core."""
         tables = {"cell": self.cells, "flows": self.flows, "stations": self.stations, "sessions": self.sessions}
         if self.series is not None and self.queues is not None:
-            tables |= {"series": self.series.without(self._DERIVED), "queues": self.queues}
+            tables |= {"series": self.series.drop(*self._DERIVED), "queues": self.queues}
         return tables
 
     def _origin(self) -> dict[str, Any]:

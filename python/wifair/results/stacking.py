@@ -19,7 +19,7 @@ class Run(NamedTuple):
     measured_s: float
     events: int
     rows: dict[str, tuple[int, int]]
-    """First row of each table, and the one behind the last."""
+    """First row of each table, and their number."""
 
 
 class _Column:
@@ -63,16 +63,17 @@ class Gathered:
             columns: list[_core.RawColumn] | None = outcome.get(name)  # type: ignore[assignment]
             if columns is None:
                 continue
-            before = self._rows.get(name, 0)
-            rows[name] = (before, before + self._add_table(name, outcome["seed"], columns))
-            self._rows[name] = rows[name][1]
+            offset = self._rows.get(name, 0)
+            length = self._add_table(name, outcome["seed"], columns)
+            rows[name] = (offset, length)
+            self._rows[name] = offset + length
         self.runs.append(Run(outcome["seed"], outcome["measured_s"], outcome["events"], rows))
 
     def _add_table(self, name: str, seed: int, columns: list[_core.RawColumn]) -> int:
         table = self._columns.setdefault(name, {"seed": _Column("Seed of the run.")})
         for column, about, data in columns:
             table.setdefault(column, _Column(about)).add(data)
-        count = Columns({column: data for column, _, data in columns[:1]}).rows
+        count = len(Columns({column: data for column, _, data in columns[:1]}))
         table["seed"].add(("<u8", seed.to_bytes(8, "little") * count))
         return count
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wifair import _core
+from wifair._moved import Renamed
 from wifair._output.files import require_regular
 from wifair._output.streams import escape
 from wifair._output.words import suggestion
@@ -31,7 +32,7 @@ class ApQueues(NamedTuple):
         return f"{self.limit} for each of {self.number}" if self.number > 1 else f"{self.limit} for all"
 
 
-class Scenario:
+class Scenario(Renamed):
     """What is simulated: stations, access point, servers, flows. Checked when it is created, and immutable.
 
     Create one with `from_file`, `from_text` or `from_dict`; `with_` gives a changed copy.
@@ -195,8 +196,8 @@ class Scenario:
         return self._core.warm_up_s
 
     @property
-    def text(self) -> str:
-        """The original text, without overrides."""
+    def toml(self) -> str:
+        """The scenario as it was written, without overrides."""
         return self._data.decode("utf-8", "replace")
 
     @property
@@ -279,7 +280,7 @@ class Scenario:
 
     def _repr_html_(self) -> str:
 
-        return f"<b>{escape(self.name)}</b>: {escape(self.summary)}<pre>{escape(self.text)}</pre>"
+        return f"<b>{escape(self.name)}</b>: {escape(self.summary)}<pre>{escape(self.toml)}</pre>"
 
 
 Source = Scenario | str | os.PathLike[str] | Mapping[str, object]

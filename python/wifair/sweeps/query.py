@@ -278,12 +278,12 @@ def means(columns: Columns, by: Sequence[str], figures: Sequence[str]) -> Column
         (Student t) as ``NAME_ci95``, its ends, inside of what is possible, as ``NAME_low`` and ``NAME_high`` (NaN with
         fewer than three seeds), and the number of seeds that have the figure as ``NAME_seeds``.
     """
-    group, first = _groups([columns[name] for name in by], columns.rows)
+    group, first = _groups([columns[name] for name in by], len(columns))
     count = len(first)
     out: dict[str, NDArray[Any]] = {name: columns[name][first] for name in by}
     about = {name: columns.about[name] for name in by if name in columns.about}
-    seeds = columns["seed"] if "seed" in columns else np.arange(columns.rows)
-    of_seed, first_of_seed = _groups([group, seeds], columns.rows)
+    seeds = columns["seed"] if "seed" in columns else np.arange(len(columns))
+    of_seed, first_of_seed = _groups([group, seeds], len(columns))
     group_of = group[first_of_seed]
     out["seeds"] = np.bincount(group_of, minlength=count)
     about["seeds"] = "Number of seeds: an average within each, then over them."

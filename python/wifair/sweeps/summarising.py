@@ -31,17 +31,17 @@ def averages(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: 
         out = aligned(shown)
     if some:
         out.append("((n): only n of the seeds have the figure, and it is their mean)")
-    if columns.rows and figures and int(columns["seeds"].max()) < FEWEST:
+    if len(columns) and figures and int(columns["seeds"].max()) < FEWEST:
         out.append(f"({NO_INTERVAL})")
-    if columns.rows > rows:
-        out.append(f"... and {columns.rows - rows} more: --rows 0 shows all, --csv writes them")
+    if len(columns) > rows:
+        out.append(f"... and {len(columns) - rows} more: --rows 0 shows all, --csv writes them")
     return "\n".join(out)
 
 
 def cells_of(columns: Columns, by: Sequence[str], figures: Sequence[str], rows: int | None = None) -> list[list[str]]:
     """Write the result of `means` as cells below a head, each mean with the half width of its interval."""
     shown = [[*by, "seeds", *figures]]
-    for row in range(min(columns.rows, columns.rows if rows is None else rows)):
+    for row in range(min(len(columns), len(columns) if rows is None else rows)):
         cells = [str(columns[name][row]) for name in (*by, "seeds")]
         for name in figures:
             mean, half = float(columns[name][row]), float(columns[f"{name}_ci95"][row])
@@ -81,8 +81,8 @@ def summary_of(
 
 def shown(path: Path, rows: Columns, parameters: Sequence[str], failed: int) -> str:
     """Show what a sweep found: the averages of the main figures at each point."""
-    counts = f"{rows.rows} run{'s' * (rows.rows != 1)}" + (f", {failed} failed" if failed else "")
-    if not rows.rows:
+    counts = f"{len(rows)} run{'s' * (len(rows) != 1)}" + (f", {failed} failed" if failed else "")
+    if not len(rows):
         return f"{path}: {counts}"
     keys = [name for name in parameters if name in rows]
     table = averages(means(rows, keys, SHOWN), keys, SHOWN)

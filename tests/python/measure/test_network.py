@@ -133,7 +133,7 @@ def test_the_report_has_a_row_for_each_flow(measured: Measurement, repetitions: 
     assert shown.startswith(f"bucket: {4 * repetitions} of {4 * repetitions} repetitions")
     assert [line.split("  ")[0] for line in shown.splitlines()[3:9] if line[0] != " "] == list(measured.cases)
     loss = measured.loss("two, up", "sta1")
-    own = measured.cases["two, up"].flows.where(name="sta1")["goodput_bps"]
+    own = measured.cases["two, up"].flows.filter(name="sta1")["goodput_bps"]
     alone = measured.cases["one, up"].flows["goodput_bps"]
     assert loss.mean == pytest.approx(float(np.mean(1 - own / alone)))
     assert math.isnan(measured.loss("two, up", "sta2").mean), "sta2 never ran alone"
@@ -234,7 +234,7 @@ def test_tcp_info_agrees_with_the_capture_at_the_sender(testbed: Callable[..., T
                 highest = (sequence + size) % 2**32
             if acked is not None:
                 outstanding = max(outstanding, (highest - acked) % 2**32)
-        flow = results.flows.records()[0]
+        flow = results.flows.to_dicts()[0]
         assert flow["data_packets_sent"] == sent
         assert flow["retransmissions"] == resent
         assert 0 < flow["outstanding_max_bytes"] <= outstanding
@@ -258,7 +258,7 @@ def test_tcp_info_agrees_with_the_capture_at_the_sender(testbed: Callable[..., T
         assert -error_s <= spent_s < closed_s - ended_s + error_s + 0.05
         assert flow["transfer_goodput_bps"] == pytest.approx(8 * SIZE / flow["transfer_s"], rel=1e-12)
         # `wifair analyze` must agree; station and server first send each other a token, of 48 and 32 bytes.
-        analysed = measurement.captured.where(case=case, at_sender=True).records()[0]
+        analysed = measurement.captured.filter(case=case, at_sender=True).to_dicts()[0]
         assert analysed["received_bytes"] == 1_000_000 + (48 if case == "one, up" else 32)
         assert analysed["data_packets_sent"] == sent + 1
         assert analysed["retransmissions"] == resent
@@ -322,19 +322,19 @@ def test_sessions_udp_and_a_mixture_of_directions(testbed: Callable[..., Testbed
     """
     network.run("sta1", plan, "--as", "sta1")
     results = Measurement.from_folder(network.folder / "out").cases["mixed"]
-    voice = results.flows.where(name="voice")
+    voice = results.flows.filter(name="voice")
     # 2 Mb/s in datagrams of 500 B: one each 2 ms.
     assert (voice["data_packets_sent"] == 400).all()
     assert (voice["lost_datagrams"] >= 0).all()
     sessions = results.sessions
-    assert sessions.rows == 2 * 8
+    assert len(sessions) == 2 * 8
     assert (sessions["sent_after_s"] <= sessions["acked_after_s"]).all()
     # On the wire 20 kB take at least 4.2 ms, less the burst.
     assert (sessions["acked_after_s"] > 8 * (20_000 * WIRE - BURST) / 40e6).all()
     assert (results.cells["sessions_finished"] == 8).all()
     # Equation 1 of jung2016: 30 Mb/s for two stations, so 20 kB take ideally 10.67 ms.
     ideal = 8 * 20_000 / 15e6
-    expected = [float(np.mean(ideal / sessions.where(seed=seed)["acked_after_s"])) for seed in results.seeds]
+    expected = [float(np.mean(ideal / sessions.filter(seed=seed)["acked_after_s"])) for seed in results.seeds]
     assert results.cells["instantaneous_fairness_acked"] == pytest.approx(expected)
     assert (results.cells["up_down_ratio"] > 1).all()
 
@@ -346,7 +346,7 @@ def test_without_root_in_a_user_namespace(testbed: Callable[..., Testbed]) -> No
     plan += "[[cases]]\nname = 'one'\nflows = [{ station = 'sta1', direction = 'down', mss = '536 B', cc = 'cubic',"
     plan += " send_buffer = '30 kB', receive_buffer = '20 kB' }]\n"
     network.run("sta1", plan)
-    flow = Measurement.from_folder(network.folder / "out").cases["one"].flows.records()[0]
+    flow = Measurement.from_folder(network.folder / "out").cases["one"].flows.to_dicts()[0]
     assert flow["transfer_bytes"] == 200_000
     assert flow["cc"] == "cubic"
     assert flow["mss_bytes"] == 536 - 12  # less the timestamps
@@ -429,7 +429,7 @@ def test_the_rts_threshold_is_set_and_restored(testbed: Callable[..., Testbed], 
             "200",
             "2000",
         ]
-        stations = Measurement.from_folder(network.folder / "out").cases["one, RTS 200 B"].stations.records()
+        stations = Measurement.from_folder(network.folder / "out").cases["one, RTS 200 B"].stations.to_dicts()
         assert stations[0]["signal_dbm"] == -91
         assert stations[0]["retries"] > 0
     else:
@@ -461,7 +461,7 @@ def test_timeouts_are_counted_when_nothing_gets_through(testbed: Callable[..., T
     hole = f"ip route {{}} blackhole {SERVER}/32"
     network.sh("router", hole.format("add"), "sleep 1", hole.format("del"))
     run.end(0)
-    flow = Measurement.from_folder(network.folder / "out").cases["one"].flows.records()[0]
+    flow = Measurement.from_folder(network.folder / "out").cases["one"].flows.to_dicts()[0]
     release = tuple(int(part) for part in platform.release().split(".")[:2])
     if release >= (6, 7):
         assert 2 <= flow["timeouts"] <= 4

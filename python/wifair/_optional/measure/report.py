@@ -41,11 +41,11 @@ def text(measurement: Measurement) -> str:
 def radio(results: CaseResults) -> list[str]:
     """Describe signal, noise, rate and retries of the wireless stations of a case."""
     stations = results.stations
-    if "name" not in stations or not stations.rows:
+    if "name" not in stations or not len(stations):
         return []
     lines = []
     for name in dict.fromkeys(stations["name"].tolist()):
-        mine = stations.where(name=name)
+        mine = stations.filter(name=name)
         mean = {key: mean_interval(mine[key].tolist()).mean for key in mine if key not in ("seed", "name")}
         parts = []
         if not math.isnan(mean["signal_dbm"]):
@@ -87,7 +87,7 @@ def save_figure(
     look = Look.of(title, labels, size, logy)
     with settings():
         if case is None:
-            figure = new_figure(look, height_in=1.0 + 0.22 * measurement.table.rows)
+            figure = new_figure(look, height_in=1.0 + 0.22 * len(measurement.table))
             _all_cases(figure.subplots(), measurement, look)
         else:
             figure = new_figure(look, height_in=4.5)
@@ -98,7 +98,7 @@ def save_figure(
 
 def _all_cases(axes: Any, measurement: Measurement, look: Look) -> None:
     table = measurement.table
-    at = np.arange(table.rows)[::-1]
+    at = np.arange(len(table))[::-1]
     errors = np.nan_to_num(table["goodput_ci95_bps"]) / 1e6
     colours = [DIRECTIONS[str(direction)] for direction in table["direction"]]
     axes.barh(at, table["goodput_bps"] / 1e6, xerr=errors, color=colours, height=0.7, ecolor="#444444")
@@ -114,11 +114,11 @@ def _all_cases(axes: Any, measurement: Measurement, look: Look) -> None:
 
 def _over_time(axes: Any, results: CaseResults, look: Look) -> None:
     assert results.series is not None
-    series = results.series.where(seed=results.seeds[0])
+    series = results.series.filter(seed=results.seeds[0])
     flows = list(dict.fromkeys(series["flow"].tolist()))
     look.check_labels([*flows, "unacked_bytes", "cwnd", "time_s"])
     for number, flow in enumerate(flows[: len(COLOURS)]):
-        one, label = series.where(flow=flow), look.label(flow)
+        one, label = series.filter(flow=flow), look.label(flow)
         axes[0].plot(one["time_s"], one["unacked_bytes"] / 1e3, color=COLOURS[number], linewidth=0.8, label=label)
         axes[1].plot(one["time_s"], one["cwnd"], color=COLOURS[number], linewidth=0.8)
     axes[0].set_ylabel(look.label("unacked_bytes", "outstanding data [kB]"))
@@ -185,10 +185,10 @@ def _captured(measurement: Measurement) -> list[str]:
     rows = [["case", "flow", "resent", "(kernel)", "RTT mean", "(kernel)", "outstanding max", "(kernel)"]]
     for name, results in measurement.cases.items():
         for flow in results.case.flows:
-            seen = captured.where(case=name, flow=flow.name, at_sender=True) if captured.rows else captured
-            if not seen.rows:
+            seen = captured.filter(case=name, flow=flow.name, at_sender=True) if len(captured) else captured
+            if not len(seen):
                 continue
-            own = results.flows.where(name=flow.name)
+            own = results.flows.filter(name=flow.name)
             cells = [name, flow.name]
             for column, form in (("retransmissions", amount), ("rtt_mean_s", time), ("outstanding_max_bytes", _size)):
                 cells += [form(mean_interval(table.to_list(column)).mean) for table in (seen, own)]

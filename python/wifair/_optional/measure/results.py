@@ -70,11 +70,11 @@ class CaseResults(Results):
     @property
     def sources(self) -> dict[str, str]:
         """Texts that say what was measured, by the names of files."""
-        return {"plan.toml": self.scenario.text, "plan.json": self.scenario.resolved}
+        return {"plan.toml": self.scenario.toml, "plan.json": self.scenario.resolved}
 
     def goodput(self, flow: str) -> dict[int, float]:
         """Goodput of a flow by repetition [bit/s]."""
-        rows = self.flows.where(name=flow)
+        rows = self.flows.filter(name=flow)
         return dict(zip(rows["seed"].tolist(), rows["goodput_bps"].tolist()))
 
 
@@ -219,7 +219,7 @@ class Measurement:
         for name, results in self.cases.items():
             total = results.summary["goodput_bps"].mean
             for number, flow in enumerate(results.case.flows):
-                mine = results.flows.where(name=flow.name)
+                mine = results.flows.filter(name=flow.name)
                 goodput = mean_interval(mine["goodput_bps"].tolist())
                 loss = self.loss(name, flow.name)
                 values: dict[str, Any] = {
@@ -283,7 +283,7 @@ class Measurement:
     def _in_capture(self, file: str, direction: str, port: int) -> dict[str, float] | None:
         """Figures of the flow with this port of the server; None if the capture does not have it."""
         sides = self._read_capture(file)
-        for row in range(sides.rows):
+        for row in range(len(sides)):
             forward = sides["direction"][row] == "a2b"
             source, target = (
                 str(sides[end][row]) for end in (("host_a", "host_b") if forward else ("host_b", "host_a"))
@@ -321,7 +321,7 @@ class Measurement:
             with Folder(files.below(base, "cases", self._slugs[name]), formats=formats, force=True) as out:
                 out.write(results, command=self.command)
         files.write_text(files.below(base, "table.csv"), self.table.to_csv())
-        if self.captured.rows:
+        if len(self.captured):
             files.write_text(files.below(base, "captured.csv"), self.captured.to_csv())
 
     @cached_property
@@ -344,7 +344,7 @@ class Measurement:
             "hosts": self.hosts,
             "notes": self.notes,
             "failures": self.failures,
-            "table": self.table.records(),
+            "table": self.table.to_dicts(),
             "cases": {name: results.to_dict() for name, results in self.cases.items()},
         }
 

@@ -159,7 +159,7 @@ def _index(results: Results, seed: int, column: str, shares: Mapping[str, float]
     If none finishes the index is undefined; then it is that of sessions that all finish as the run ends, which no
     longer run can exceed for them.
     """
-    sessions = results.sessions.where(seed=seed)
+    sessions = results.sessions.filter(seed=seed)
     share = np.empty(len(sessions["start_s"]))
     for begin, one in shares.items():
         share[np.char.startswith(sessions["flow"], begin)] = one
@@ -188,7 +188,7 @@ def _fairness(case: Case, results: Results) -> Iterator[Measured]:
 
 def _slowdown(case: Case, results: Results, seed: int) -> float:
     """Compute the mean of real over ideal finish times, up to the last segment sent."""
-    sessions = results.sessions.where(seed=seed)
+    sessions = results.sessions.filter(seed=seed)
     direction = str(results.flows["direction"][0])
     share = metrics.fair_share(BASES[direction], int(case.labels.get("n", 4)))
     ideal = 8 * sessions["length_bytes"].astype(float) / share

@@ -134,12 +134,12 @@ def _measure_single(_: Case, results: Results) -> Iterator[Measured]:
 
 def _own(results: Results, flow: str) -> NDArray[np.float64]:
     """Compute bytes over the time of the transfer [kB/s], as tcptrace does."""
-    sessions = results.sessions.where(flow=flow)
+    sessions = results.sessions.filter(flow=flow)
     return np.asarray(sessions["length_bytes"] / sessions["acked_after_s"] / 1e3)
 
 
 def _ap_drops(results: Results) -> list[int]:
-    return [int(results.flows.where(seed=seed)["data_drops_ap_queue"].sum()) for seed in results.seeds]
+    return [int(results.flows.filter(seed=seed)["data_drops_ap_queue"].sum()) for seed in results.seeds]
 
 
 LINKS = {"down": "downlink", "up": "uplink"}
@@ -183,12 +183,12 @@ def _overlapped(results: Results) -> dict[str, NDArray[np.float64]]:
     assert results.series is not None
     values: dict[str, list[float]] = {host: [] for host in HOSTS}
     for seed in results.seeds:
-        sessions = results.sessions.where(seed=seed)
+        sessions = results.sessions.filter(seed=seed)
         begin = float(sessions["start_s"].max())
         end = float(np.nanmin(sessions["start_s"] + sessions["acked_after_s"]))
-        series = results.series.where(seed=seed)
+        series = results.series.filter(seed=seed)
         for host in HOSTS:
-            own = series.where(flow=host)
+            own = series.filter(flow=host)
             inside = (own["time_s"] - STEP_S >= begin) & (own["time_s"] <= end)
             values[host].append(float(own["received_bytes"][inside].sum() / (STEP_S * inside.sum()) / 1e3))
     return {host: np.array(list_) for host, list_ in values.items()}
@@ -203,7 +203,7 @@ def _measure_pair(_: Case, results: Results) -> Iterator[Measured]:
         yield Measured(f"apollo_over_ares{suffix}", values["apollo"] / values["ares"])
         yield Measured(f"total{suffix}_kBps", values["apollo"] + values["ares"])
     for host in HOSTS:
-        flows = results.flows.where(name=host)
+        flows = results.flows.filter(name=host)
         for quantity in ("retransmissions", "timeouts"):
             yield Measured(quantity, flows[quantity], {"host": host})
     yield Measured("ap_drops", _ap_drops(results))
@@ -257,8 +257,8 @@ def _capture(scenario: Scenario, seed: int) -> dict[str, _Outstanding]:
     packets = capture.packets
     assert packets is not None
     found = {}
-    for connection in capture.connections.where(direction="a2b").records():
-        rows = packets.where(connection=connection["id"])
+    for connection in capture.connections.filter(direction="a2b").to_dicts():
+        rows = packets.filter(connection=connection["id"])
         begin = float(rows["time_s"][0])
         duration_s = float(rows["time_s"][-1]) - begin
         grid = np.arange(GRID_S, duration_s, GRID_S)
@@ -308,7 +308,7 @@ def _swap(effort: Effort) -> Iterator[Case]:
         case = _case(effort, labels, file, {})
         yield replace(case, labels={**case.labels, "swapped": "no"})
         changes = [("with_", change.replace("apollo", "ares")) for change in case.scenario.overrides]
-        swapped = Scenario(_swapped(file).text, name=file, overrides=changes)
+        swapped = Scenario(_swapped(file).toml, name=file, overrides=changes)
         seeds = tuple(seed + 1000 for seed in case.seeds)
         yield Case({**case.labels, "swapped": "yes"}, swapped, seeds)
 

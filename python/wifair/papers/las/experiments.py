@@ -293,7 +293,7 @@ def _responses(_: Case, results: Results) -> Iterator[Measured]:
     others: dict[str, list[float]] = defaultdict(list)
     end = results.scenario.duration_s - 20
     for seed in results.seeds:
-        sessions = results.sessions.where(seed=seed)
+        sessions = results.sessions.filter(seed=seed)
         early = sessions["start_s"].astype(float) < end
         size = sessions["length_bytes"].astype(float)[early]
         took = sessions["received_after_s"].astype(float)[early]

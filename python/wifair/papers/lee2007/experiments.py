@@ -91,7 +91,7 @@ def _flows(case: Case, results: Results) -> Iterator[Measured]:
     yield Measured("least_share", received.min(axis=1) / received.mean(axis=1))
     yield Measured("least_timeouts", flows["timeouts"].reshape(shape)[np.arange(shape[0]), least])
     for name, way in {name: name.rstrip("0123456789") for name in flows["name"].tolist()}.items():
-        yield Measured("received_mb", flows.where(name=name)["received_bytes"] / 1e6, {"flow": name, "way": way})
+        yield Measured("received_mb", flows.filter(name=name)["received_bytes"] / 1e6, {"flow": name, "way": way})
 
 
 # Fig. 2, 3 and 12: bytes of each flow

@@ -171,15 +171,15 @@ def _windows(case: Case, results: Results) -> Iterator[Measured]:
     begin = min(BEGIN_S, results.scenario.duration_s / 3)
     found: dict[str, list[float]] = defaultdict(list)
     for seed in results.seeds:
-        flows = results.flows.where(seed=seed)
+        flows = results.flows.filter(seed=seed)
         fastest = str(flows["name"][int(np.argmax(flows["goodput_bps"]))])
-        own = series.where(seed=seed, flow=fastest)
+        own = series.filter(seed=seed, flow=fastest)
         late = own["time_s"] > begin
         dwnd = np.nan_to_num(own["dwnd"])  # a TCP without a delay window has NaN
         found["zero_share"].append((dwnd[late] < ZERO).mean())
         loss_window = (own["cwnd"] - dwnd)[late]
         found["loss_window_cv"].append(loss_window.std() / loss_window.mean())
-        every = series.where(seed=seed)
+        every = series.filter(seed=seed)
         shape = (-1, len(flows["name"]))
         drops = every["ap_drops"].reshape(shape).sum(axis=1)
         at = (drops > 0) & (every["time_s"].reshape(shape)[:, 0] > begin)
@@ -203,7 +203,7 @@ def _queue(case: Case, results: Results) -> Iterator[Measured]:
     queues = results.queues
     assert queues is not None
     yield from _cell(case, results)
-    own = queues.where(seed=results.seeds[0])
+    own = queues.filter(seed=results.seeds[0])
     for t, packets in zip(own["time_s"][::5].tolist(), own["packets"][::5].tolist()):
         yield Measured("queue_packets", [packets], {"t": t})
 
