@@ -91,7 +91,7 @@ def test_a_limit_of_the_process_counts(file: Path) -> None:
     import subprocess  # noqa: PLC0415
 
     limit = "import resource as r; r.setrlimit(r.RLIMIT_AS, (3 << 30, 3 << 30))"
-    code = f"{limit}; from wifair import memory; print(memory.free_memory())"
+    code = f"{limit}; from wifair.simulation import memory; print(memory.free_memory())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 0 < int(done.stdout) < 3 << 30
     assert "a run takes about" in command("check", file)[0]
