@@ -74,6 +74,30 @@ pub enum Purpose {
     Agreement,
 }
 
+/// How a user's part of a PPDU is acknowledged: the Ack Policy of its QoS data (IEEE Std 802.11ax-2021, table 9-10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckPolicy {
+    /// Not at all, as a broadcast.
+    None,
+    /// By the ACK or block ACK that it solicits (normal ACK, implicit block ACK request).
+    Immediate,
+    /// By a block ACK that a BlockAckReq solicits later (block ACK).
+    OnRequest,
+    /// By a block ACK in a TB PPDU, beside those of other users (HTP ACK).
+    TriggerBased,
+}
+
+impl Purpose {
+    /// How the first user of a PPDU for this purpose is acknowledged.
+    #[must_use]
+    pub const fn ack_policy(self) -> AckPolicy {
+        match self {
+            Self::Broadcast => AckPolicy::None,
+            Self::Single | Self::Aggregate | Self::BlockAckRequest | Self::Agreement => AckPolicy::Immediate,
+        }
+    }
+}
+
 /// How the channel is reserved before the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protection {

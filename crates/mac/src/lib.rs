@@ -19,8 +19,10 @@ mod exchange_time;
 mod extended_response;
 #[cfg(feature = "fast")]
 mod fast;
+mod frame;
 pub mod frame_length;
 mod multi_user_time;
+mod psdu_builder;
 mod queue_hooks;
 pub mod receiver_limits;
 mod station;

@@ -131,8 +131,8 @@ impl Edcafs {
             }
             ActionKind::Delba(originator, window) => return self.end_agreement(now, originator, window),
         }
-        let index = self.index(contender.ppdu.to, 0);
-        let rules = self.stations[self.rate_of(contender.ppdu.to as usize, number(station))].rules.clone();
+        let index = self.index(contender.ppdu.sole().station, 0);
+        let rules = self.stations[self.rate_of(contender.ppdu.sole().station as usize, number(station))].rules.clone();
         let recipient = &mut self.contenders[index];
         let response = QueuedAction {
             window: recipient.window_to(number(station), rules.as_ref()),

@@ -5,12 +5,12 @@ use wifair_units::{Duration, Time};
 
 use super::agreement::{Agreement, QueuedAction};
 use super::fast::{EdcafShortcuts, SingleFrame};
-use super::ppdu::Ppdu;
 use super::settings::{AggregationRules, CategoryCounters, SlotRules};
 use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
 use crate::BROADCAST;
 use crate::exchange::ExchangeStep;
+use crate::frame::Ppdu;
 use crate::station::Contention;
 
 /// What an EDCAF sends next.
@@ -89,7 +89,7 @@ impl Edcaf {
         let by = match self.ppdu.before_data() {
             [] => return,
             [ExchangeStep::CtsToSelf, ..] => BROADCAST,
-            _ => self.ppdu.to,
+            _ => self.ppdu.sole().station,
         };
         self.reserved_by.push(by);
     }

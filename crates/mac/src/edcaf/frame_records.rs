@@ -4,8 +4,8 @@ use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::agreement::ActionKind;
-use super::ppdu::PpduMpdu;
-use super::{BROADCAST, Edcafs, ExchangeStep, Ppdu, control_air, control_rate, number};
+use super::{BROADCAST, Edcafs, ExchangeStep, control_air, control_rate, number};
+use crate::frame::{Ppdu, PpduMpdu};
 use crate::frame_length;
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
 
@@ -19,18 +19,18 @@ impl Edcafs {
     pub(crate) fn reserved_by_rts(&self, sender: usize, end: Time) -> Duration {
         let (sifs, ppdu) = (self.access.timing.sifs, &self.contenders[sender].ppdu);
         let cts = control_air(&self.access, ExchangeStep::Cts);
-        self.reserves(sender, end, sifs * 3 + cts + ppdu.air + ppdu.response)
+        self.reserves(sender, end, sifs * 3 + cts + ppdu.air + ppdu.sole().response)
     }
 
     /// Duration field of a CTS-to-self of `sender` that ends at `end`.
     pub(crate) fn reserved_by_cts_to_self(&self, sender: usize, end: Time) -> Duration {
         let ppdu = &self.contenders[sender].ppdu;
-        self.reserves(sender, end, self.access.timing.sifs + ppdu.air + self.after_data(ppdu))
+        self.reserves(sender, end, self.access.timing.sifs + ppdu.air + ppdu.after_data(self.access.timing.sifs))
     }
 
     /// Duration field of the data or BlockAckReq of `sender` that end at `end`.
     pub(crate) fn reserved_by_data(&self, sender: usize, end: Time) -> Duration {
-        self.reserves(sender, end, self.after_data(&self.contenders[sender].ppdu))
+        self.reserves(sender, end, self.contenders[sender].ppdu.after_data(self.access.timing.sifs))
     }
 
     /// How long the frames of `sender` still reserve the rest of its TXOP at `now`, with `cf_end`.
@@ -52,11 +52,6 @@ impl Edcafs {
         FrameRecord { rate: self.access.cf_end_rate(), length: frame_length::CF_END, ..frame }
     }
 
-    /// SIFS and the response to a PPDU, if any.
-    fn after_data(&self, ppdu: &Ppdu) -> Duration {
-        if ppdu.to == BROADCAST { Duration::ZERO } else { self.access.timing.sifs + ppdu.response }
-    }
-
     /// How long `sender` waits for the response to what it has formed or, if `by_rts`, to its RTS.
     #[inline]
     pub(crate) fn timeout(&self, sender: usize, by_rts: bool) -> Duration {
@@ -70,13 +65,13 @@ impl Edcafs {
     #[inline(never)]
     fn timeout_of_response(&self, sender: usize, by_rts: bool) -> Duration {
         let (station, ppdu) = (self.station_of(sender), &self.contenders[sender].ppdu);
-        if !by_rts && self.extended_response(station, ppdu.to, ppdu.purpose).is_some() {
+        if !by_rts && self.extended_response(station, ppdu.sole().station, ppdu.purpose).is_some() {
             return self.access.timeout_of_extended();
         }
-        self.access.timeout_of(match ppdu.rate {
+        self.access.timeout_of(match ppdu.sole().rate {
             _ if by_rts => control_rate(&self.access),
             Some(rate) => self.access.timing.answer_rate(rate),
-            None => self.control_rate(station, ppdu.to),
+            None => self.control_rate(station, ppdu.sole().station),
         })
     }
 
@@ -86,8 +81,8 @@ impl Edcafs {
         let ppdu = &self.contenders[sender].ppdu;
         let from = number(self.station_of(sender));
         let (kind, ends, length) = match step {
-            ExchangeStep::Rts => (FrameKind::Rts, (from, ppdu.to), timing.sizes.rts),
-            ExchangeStep::Cts => (FrameKind::Cts, (ppdu.to, from), timing.sizes.cts),
+            ExchangeStep::Rts => (FrameKind::Rts, (from, ppdu.sole().station), timing.sizes.rts),
+            ExchangeStep::Cts => (FrameKind::Cts, (ppdu.sole().station, from), timing.sizes.cts),
             _ => (FrameKind::Cts, (from, from), timing.sizes.cts),
         };
         let rate = control_rate(&self.access);
@@ -117,15 +112,15 @@ impl Edcafs {
         let ppdu = &contender.ppdu;
         let station = self.station_of(sender);
         let span = (end - ppdu.air, end);
-        let ends = (number(station), ppdu.to);
-        let reserves = self.reserves(sender, end, self.after_data(ppdu));
+        let ends = (number(station), ppdu.sole().station);
+        let reserves = self.reserves(sender, end, ppdu.after_data(self.access.timing.sifs));
         let fate_of = |is_lost: bool| fate.unwrap_or(if is_lost { unread_fate } else { Fate::Read });
         let window = &contender.windows[contender.task.expect("a sender has something to send").window()];
         if ppdu.is_action()
             && let Some(action) = contender.actions.first()
         {
             let frame = FrameRecord::new(action.kind(), ends, span, fate_of(!ppdu.is_read()));
-            let rate = self.control_rate(station, ppdu.to);
+            let rate = self.control_rate(station, ppdu.sole().station);
             // The sequence number is that of the data: for a request, the first one that the agreement covers.
             let (originator, place) = match action.kind {
                 ActionKind::AddbaRequest => (sender, action.window),
@@ -136,11 +131,11 @@ impl Edcafs {
             let (sequence, tid) =
                 (Some(on_air(self.contenders[originator].windows[place].origin())), self.tid_of(originator));
             let retry = contender.contention.is_retry();
-            return vec![FrameRecord { rate, length: ppdu.psdu, reserves, retry, sequence, tid, ..frame }];
+            return vec![FrameRecord { rate, length: ppdu.sole().psdu, reserves, retry, sequence, tid, ..frame }];
         }
         if ppdu.is_request() {
             let frame = FrameRecord::new(FrameKind::BlockAckReq, ends, span, fate_of(!ppdu.is_read()));
-            let rate = self.control_rate(station, ppdu.to);
+            let rate = self.control_rate(station, ppdu.sole().station);
             let (sequence, tid) = (Some(on_air(window.origin())), self.tid(sender));
             return vec![FrameRecord {
                 rate,
@@ -152,9 +147,9 @@ impl Edcafs {
             }];
         }
         let ppdu_number = ppdu.is_aggregate().then(|| tap.next_aggregate());
-        let count = ppdu.mpdus().len();
-        let is_broadcast = ppdu.to == BROADCAST;
-        let mode = self.mode_towards(station, ppdu.to).filter(|_| !is_broadcast).map(|mode| mode.tx);
+        let count = ppdu.sole().mpdus.len();
+        let is_broadcast = ppdu.is_broadcast();
+        let mode = self.mode_towards(station, ppdu.sole().station).filter(|_| !is_broadcast).map(|mode| mode.tx);
         let record = |(place, &PpduMpdu { number, is_lost, .. }): (usize, &PpduMpdu)| {
             let mpdu = window.mpdu(number);
             let further = if mpdu.is_received() || mpdu.packets == 1 {
@@ -181,16 +176,16 @@ impl Edcafs {
                 ..FrameRecord::new(FrameKind::Data, ends, span, fate_of(is_lost))
             }
         };
-        ppdu.mpdus().iter().enumerate().map(record).collect()
+        ppdu.sole().mpdus.iter().enumerate().map(record).collect()
     }
 
     /// Rate of data.
     pub(crate) fn data_rate(&self, station: usize, ppdu: &Ppdu) -> BitRate {
-        if ppdu.to == BROADCAST {
+        if ppdu.is_broadcast() {
             return self.access.broadcast_rate;
         }
-        let bare = ppdu.rate.unwrap_or(self.stations[self.rate_of(station, ppdu.to)].rate);
-        self.mode_towards(station, ppdu.to).map_or(bare, |mode| mode.tx.data_rate())
+        let bare = ppdu.sole().rate.unwrap_or(self.stations[self.rate_of(station, ppdu.sole().station)].rate);
+        self.mode_towards(station, ppdu.sole().station).map_or(bare, |mode| mode.tx.data_rate())
     }
 
     /// Record of the response to `sender` that ends at `now`.
@@ -199,25 +194,28 @@ impl Edcafs {
         let ppdu = &self.contenders[sender].ppdu;
         let is_block_ack = ppdu.has(ExchangeStep::BlockAck);
         let (kind, length) = match &self.aggregation {
-            Some(_) if is_block_ack => (FrameKind::BlockAck, self.response_length(station, ppdu.to, ppdu.purpose)),
+            Some(_) if is_block_ack => {
+                (FrameKind::BlockAck, self.response_length(station, ppdu.sole().station, ppdu.purpose))
+            }
             _ => (FrameKind::Ack, self.access.timing.sizes.ack),
         };
-        let frame = FrameRecord::new(kind, (ppdu.to, number(station)), (now - ppdu.response, now), fate);
+        let frame =
+            FrameRecord::new(kind, (ppdu.sole().station, number(station)), (now - ppdu.sole().response, now), fate);
         let tid = if is_block_ack { self.tid(sender) } else { None };
         // A response announces the duration of the data, less its own and the gap before it.
-        let answer = self.access.timing.sifs + ppdu.response;
+        let answer = self.access.timing.sifs + ppdu.sole().response;
         let reserves = if self.left_of_txop(sender, now) == Duration::ZERO {
             Duration::ZERO
         } else {
             self.reserves(sender, now - answer, answer).saturating_sub(answer)
         };
-        let mode = self.extended_response(station, ppdu.to, ppdu.purpose).map(|extended| extended.mode);
+        let mode = self.extended_response(station, ppdu.sole().station, ppdu.purpose).map(|extended| extended.mode);
         FrameRecord { rate: self.response_rate(sender), length, tid, reserves, mode, ..frame }
     }
 
     /// Traffic identifier of a sender's category: user priority 6, 5, 0 or 1 (IEEE Std 802.11-2016, table 10-1).
     fn tid(&self, sender: usize) -> Option<u8> {
-        let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
+        let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.sole().station);
         if self.stations[self.rate_of(station, to)].is_legacy {
             return None; // no QoS data
         }

@@ -15,6 +15,7 @@ use super::settings::{AggregationRules, LinkSettings};
 use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, Task, number};
 use crate::exchange::Purpose;
 use crate::extended_response::ExtendedResponse;
+use crate::frame::PpduMpdu;
 use crate::frame_length;
 
 /// MPDU length for which the best mode at a signal-to-noise ratio is computed: that of an IP packet of 1500 bytes.
@@ -416,7 +417,7 @@ impl Edcafs {
 
     /// Width of the PPDU that a sender has formed, and of the frames around it, in doublings of 20 MHz.
     pub(crate) fn width_of(&self, sender: usize) -> usize {
-        self.data_width(self.station_of(sender), self.contenders[sender].ppdu.to) as usize
+        self.data_width(self.station_of(sender), self.contenders[sender].ppdu.sole().station) as usize
     }
 
     /// Width in which a sender would send its next frame, in doublings of 20 MHz. Chooses the mode of its data.
@@ -443,16 +444,16 @@ impl Edcafs {
     pub(crate) fn narrow(&mut self, sender: usize, max_width: u8) {
         let station = self.station_of(sender);
         self.stations[station].max_width = max_width;
-        let (to, air) = (self.contenders[sender].ppdu.to, self.contenders[sender].ppdu.air);
+        let (to, air) = (self.contenders[sender].ppdu.sole().station, self.contenders[sender].ppdu.air);
         let longest = self.mode_towards(station, to).and_then(|mode| mode.timing.longest(air));
         let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
         let window = &mut windows[task.expect("a sender has something to send").window()];
-        for super::ppdu::PpduMpdu { number, .. } in ppdu.shorten(longest.unwrap_or(Bytes(0))) {
+        for PpduMpdu { number, .. } in ppdu.shorten(longest.unwrap_or(Bytes(0))) {
             let mpdu = window.mpdu_mut(number);
             mpdu.attempts -= 1;
             ppdu.retries -= u64::from(mpdu.attempts > 0); // it is counted after the CTS
         }
-        let psdu = ppdu.psdu;
+        let psdu = ppdu.sole().psdu;
         let (air, width) = (self.data_air(station, to, psdu), self.data_width(station, to));
         let ppdu = &mut self.contenders[sender].ppdu;
         (ppdu.air, ppdu.width) = (air, width);
@@ -461,31 +462,31 @@ impl Edcafs {
     /// The mode of the data that `sender` has formed, for HT and later, and the length of each MPDU in bytes.
     pub(crate) fn mpdu_lengths(&self, sender: usize) -> Option<(TxMode, Vec<u32>)> {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
-        let mode = self.mode_towards(self.station_of(sender), ppdu.to)?.tx;
+        let mode = self.mode_towards(self.station_of(sender), ppdu.sole().station)?.tx;
         let window = &windows[task.as_ref()?.window()];
-        Some((mode, ppdu.mpdus().iter().map(|mpdu| window.mpdu(mpdu.number).length).collect()))
+        Some((mode, ppdu.sole().mpdus.iter().map(|mpdu| window.mpdu(mpdu.number).length).collect()))
     }
 
     /// When the bytes of a sender's PSDU are on the air.
     pub(crate) fn psdu_times(&self, sender: usize) -> PsduTimes {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
-        let (rate, timing) = (self.stations[self.rate_of(station, ppdu.to)].rate, &self.access.timing);
-        let (preamble, behind) = match self.mode_towards(station, ppdu.to) {
+        let (rate, timing) = (self.stations[self.rate_of(station, ppdu.sole().station)].rate, &self.access.timing);
+        let (preamble, behind) = match self.mode_towards(station, ppdu.sole().station) {
             Some(mode) => {
-                let parts = mode.timing.parts(ppdu.psdu);
+                let parts = mode.timing.parts(ppdu.sole().psdu);
                 (parts.preamble, parts.packet_extension + parts.signal_extension)
             }
             None => (timing.preamble_of(rate), timing.extension_of(rate)),
         };
-        PsduTimes { preamble, data: ppdu.air - preamble - behind, psdu: ppdu.psdu.0 }
+        PsduTimes { preamble, data: ppdu.air - preamble - behind, psdu: ppdu.sole().psdu.0 }
     }
 
     /// The preamble duration of a sender's PPDU, and the start and end of each MPDU in it, relative to the start of the
     /// PPDU.
     pub(crate) fn mpdu_spans(&self, sender: usize) -> (Duration, Vec<(Duration, Duration)>) {
         let times = self.psdu_times(sender);
-        let ends = self.contenders[sender].ppdu.mpdus().iter().map(|mpdu| mpdu.end);
+        let ends = self.contenders[sender].ppdu.sole().mpdus.iter().map(|mpdu| mpdu.end);
         let starts = std::iter::once(0).chain(ends.clone());
         let span = |(from, until)| (times.preamble + times.sent(from), times.preamble + times.sent(until));
         (times.preamble, starts.zip(ends).map(span).collect())
@@ -524,7 +525,7 @@ impl Edcafs {
     pub(crate) fn loses_response(&mut self, sender: usize) -> bool {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
-        let (to, is_block_ack) = (ppdu.to, ppdu.has(ExchangeStep::BlockAck));
+        let (to, is_block_ack) = (ppdu.sole().station, ppdu.has(ExchangeStep::BlockAck));
         let purpose = ppdu.purpose;
         let is_lost = if self.stations[self.rate_of(station, to)].link.is_noisy() {
             let length = self.response_length(station, to, purpose);
@@ -544,17 +545,17 @@ impl Edcafs {
 
     /// Draws which MPDUs of a sender's data, or whether its BlockAckReq, are lost to errors.
     pub(crate) fn draw_losses(&mut self, sender: usize) {
-        let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.to);
+        let (station, to) = (self.station_of(sender), self.contenders[sender].ppdu.sole().station);
         if self.contenders[sender].ppdu.is_dataless() {
-            let (rate, length) = (self.control_rate(station, to), self.contenders[sender].ppdu.psdu);
+            let (rate, length) = (self.control_rate(station, to), self.contenders[sender].ppdu.sole().psdu);
             let is_lost = self.loses_control(station, to, to, FrameMode::NonHt(rate), length);
-            self.contenders[sender].ppdu.set_lost(|| is_lost);
+            self.contenders[sender].ppdu.sole_mut().set_lost(|| is_lost);
             return;
         }
         let data_from = self.stations[station].errors.data_from;
         let errors = &mut self.stations[to as usize].errors;
         if errors.data_to > 0.0 || data_from > 0.0 {
-            self.contenders[sender].ppdu.set_lost(|| errors.loses_data(data_from));
+            self.contenders[sender].ppdu.sole_mut().set_lost(|| errors.loses_data(data_from));
         }
         let peer = self.rate_of(station, to);
         if self.stations[peer].link.is_noisy() {
@@ -562,7 +563,7 @@ impl Edcafs {
             let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
             let window = &windows[task.expect("a sender has something to send").window()];
             let Station { link, rate, .. } = &mut self.stations[peer];
-            ppdu.add_losses(|number| link.loses_data(place, *rate, window.mpdu(number).length));
+            ppdu.sole_mut().add_losses(|number| link.loses_data(place, *rate, window.mpdu(number).length));
         }
     }
 }

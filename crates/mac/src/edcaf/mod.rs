@@ -18,9 +18,9 @@ mod frame_records;
 mod limits;
 mod links;
 mod ppdu;
-mod psdu_builder;
 mod recipient;
 mod released;
+mod same_size_packets;
 mod settings;
 mod settle;
 mod waiting;
@@ -35,7 +35,6 @@ use self::arrival_times::ArrivalTimes;
 pub(crate) use self::edca_function::{Edcaf, Task};
 use self::fast::{EdcafShortcuts, Shortcuts, SingleAirs};
 use self::links::{IdealModes, ModeChoice, StationLink};
-pub(crate) use self::ppdu::Ppdu;
 use self::released::Released;
 pub use self::settings::{
     AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings,
@@ -47,6 +46,7 @@ use crate::access_category::AccessCategory;
 use crate::air_to::AirToStations;
 use crate::category::Category;
 use crate::exchange::ExchangeStep;
+use crate::frame::Ppdu;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, frame_length};
 use crate::{Access, BROADCAST, Call, Counters, MacEvent};
@@ -535,7 +535,7 @@ impl Edcafs {
         self.report_mode(sender, delivered);
         let contender = &mut self.contenders[sender];
         contender.contention.reset();
-        let to = contender.ppdu.to;
+        let to = contender.ppdu.sole().station;
         if self.air_use.is_wanted() {
             self.report_air_use(call.now, sender, to, Some(to != BROADCAST));
         }
@@ -561,7 +561,7 @@ impl Edcafs {
     fn settle_failure(&mut self, sender: usize, by_rts: bool, exhausted: bool, call: &mut Call<'_>) -> bool {
         let station = self.station_of(sender);
         let contender = &mut self.contenders[sender];
-        let to = contender.ppdu.to;
+        let to = contender.ppdu.sole().station;
         if contender.sends_run() && self.repeats_run(sender, call.packets) {
             return true;
         }
@@ -600,7 +600,7 @@ impl Edcafs {
             self.discard(index, call);
         }
         if self.air_use.is_wanted() {
-            self.report_air_use(call.now, index, self.contenders[index].ppdu.to, Some(false));
+            self.report_air_use(call.now, index, self.contenders[index].ppdu.sole().station, Some(false));
         }
         self.load(index, call)
     }
@@ -613,7 +613,7 @@ impl Edcafs {
             return true;
         }
         let window = &windows[task.window()];
-        ppdu.is_dataless() || window.first_pending() == ppdu.mpdus().first().map(|mpdu| mpdu.number)
+        ppdu.is_dataless() || window.first_pending() == ppdu.sole().mpdus.first().map(|mpdu| mpdu.number)
     }
 
     /// Whether stations send in TXOPs, and so remember for whom their NAV is (10.22.2.4). Plain DCF knows no TXOP.

@@ -2,251 +2,29 @@
 //!
 //! Sources: IEEE Std 802.11-2016, 9.3.2.2.2 (A-MSDU), 9.7.1 (A-MPDU), 10.13 (limits of an A-MPDU).
 
-use wifair_packet::{Packet, PacketId, Packets};
-use wifair_phy::ChannelWidth;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::links::LinkMode;
-use super::psdu_builder::{DELIMITER, PsduBuilder, SameSizePackets};
+use super::same_size_packets::SameSizePackets;
 use super::settings::{AggregationRules, CategoryCounters};
 use super::window::{Mpdu, SendWindow};
 use super::{ANY_WIDTH, BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Station, Task, control_rate, rate_of};
-use crate::exchange::{Protection, Purpose, sequence};
+use crate::exchange::{Protection, Purpose};
 use crate::extended_response::ExtendedResponse;
+use crate::frame::{Ppdu, PpduUser};
+use crate::psdu_builder::{BuildState, DELIMITER, PsduBuilder};
 use crate::station::frame_length;
 
-/// An MPDU in a PPDU.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PpduMpdu {
-    /// Its sequence number.
-    pub number: u64,
-    /// End of the MPDU in the PSDU, in bytes.
-    pub end: u64,
-    /// Whether it is lost to an error or a collision.
-    pub is_lost: bool,
-}
-
-/// A data PPDU or a request, with the frames before it and its response.
-#[derive(Clone, Debug)]
-pub(crate) struct Ppdu {
-    /// The receiver.
-    pub to: u32,
-    /// The first packet.
-    pub first: PacketId,
-    pub purpose: Purpose,
-    protection: Protection,
-    pub(super) mpdus: Vec<PpduMpdu>,
-    /// Highest number of attempts among its MPDUs, and the earliest expiry.
-    pub(super) most_attempts: u8,
-    pub(super) expires: Time,
-    /// State from which construction can continue, if all of its MPDUs are to be retransmitted.
-    pub(super) build_state: Option<BuildState>,
-    /// Length of the PSDU.
-    pub psdu: Bytes,
-    /// Rate of the data, if different from that of the station.
-    pub rate: Option<BitRate>,
-    /// Air time of the data or the request.
-    pub air: Duration,
-    /// Width of the data.
-    pub(super) width: ChannelWidth,
-    /// Air time of the response.
-    pub response: Duration,
-    /// Receiver, purpose and PSDU length for which the air times were computed, if they follow from the station's mode.
-    timed: Option<(u32, Purpose, Bytes)>,
-    pub(super) lost: usize,
-    /// Number of its MPDUs that were sent before.
-    pub(super) retries: u64,
-    /// Whether it was counted as sent; with RTS/CTS it is counted when the CTS is received.
-    is_counted: bool,
-}
-
-impl Default for Ppdu {
-    fn default() -> Self {
-        Self {
-            to: BROADCAST,
-            first: Packets::default().insert(Packet::default()),
-            purpose: Purpose::Broadcast,
-            protection: Protection::None,
-            mpdus: vec![],
-            most_attempts: 0,
-            expires: Time::NEVER,
-            build_state: None,
-            psdu: Bytes(0),
-            rate: None,
-            air: Duration::ZERO,
-            width: ChannelWidth::Mhz20,
-            response: Duration::ZERO,
-            timed: None,
-            lost: 0,
-            retries: 0,
-            is_counted: false,
-        }
-    }
-}
-
 impl Ppdu {
-    /// Whether the exchange includes this frame.
-    pub fn has(&self, step: ExchangeStep) -> bool {
-        sequence(self.purpose, self.protection).contains(&step)
-    }
-
-    /// Whether the exchange begins with this frame.
-    #[inline]
-    pub fn begins_with(&self, step: ExchangeStep) -> bool {
-        self.before_data().first() == Some(&step)
-    }
-
-    /// The frame with which the exchange begins.
-    pub fn first_step(&self) -> ExchangeStep {
-        sequence(self.purpose, self.protection)[0]
-    }
-
-    /// The frame that follows `step` in the exchange, if one does: its response, if the other end sends it.
-    pub fn step_after(&self, step: ExchangeStep) -> Option<ExchangeStep> {
-        let mut steps = sequence(self.purpose, self.protection).iter().copied();
-        steps.by_ref().find(|other| *other == step);
-        steps.next()
-    }
-
-    /// The frames before the data.
-    #[inline]
-    pub fn before_data(&self) -> &'static [ExchangeStep] {
-        self.protection.steps()
-    }
-
-    pub fn is_request(&self) -> bool {
-        self.purpose == Purpose::BlockAckRequest
-    }
-
-    /// Whether it is an ADDBA or DELBA frame.
-    pub fn is_action(&self) -> bool {
-        self.purpose == Purpose::Agreement
-    }
-
-    /// Whether it is a single frame without MPDUs of a window.
-    pub fn is_dataless(&self) -> bool {
-        self.is_request() || self.is_action()
-    }
-
-    /// Whether it is answered by a block ACK.
-    pub fn is_aggregate(&self) -> bool {
-        self.purpose == Purpose::Aggregate
-    }
-
-    /// Its MPDUs.
-    pub fn mpdus(&self) -> &[PpduMpdu] {
-        &self.mpdus
-    }
-
-    /// Sequence numbers of the MPDUs that are received.
-    pub fn read(&self) -> impl Iterator<Item = u64> {
-        self.mpdus.iter().filter(|mpdu| !mpdu.is_lost).map(|mpdu| mpdu.number)
-    }
-
-    /// Number of MPDUs, if all are received and their sequence numbers are consecutive from `first`.
-    pub fn run_from(&self, first: u64) -> Option<u64> {
-        let (count, last) = (self.mpdus.len() as u64, self.mpdus.last()?.number);
-        (self.lost == 0 && self.mpdus[0].number == first && last + 1 == first + count).then_some(count)
-    }
-
-    /// Whether any MPDU is received.
-    pub fn is_read(&self) -> bool {
-        self.lost < self.mpdus.len().max(1)
-    }
-
-    /// Sets which MPDUs are lost to errors; a PPDU without MPDUs of a window counts as one MPDU.
-    pub fn set_lost(&mut self, mut is_lost: impl FnMut() -> bool) {
-        self.lost = 0;
-        if self.mpdus.is_empty() {
-            self.lost = usize::from(is_lost());
-        }
-        for mpdu in &mut self.mpdus {
-            mpdu.is_lost = is_lost();
-            self.lost += usize::from(mpdu.is_lost);
-        }
-    }
-
-    /// Sets which MPDUs are lost: `is_lost` is called with the index of each and whether it is lost so far.
-    pub fn mark_lost(&mut self, mut is_lost: impl FnMut(usize, bool) -> bool) {
-        self.lost = 0;
-        for (place, mpdu) in self.mpdus.iter_mut().enumerate() {
-            mpdu.is_lost = is_lost(place, mpdu.is_lost);
-            self.lost += usize::from(mpdu.is_lost);
-        }
-    }
-
-    /// Adds further losses, by sequence number.
-    pub fn add_losses(&mut self, mut is_lost: impl FnMut(u64) -> bool) {
-        for mpdu in &mut self.mpdus {
-            if is_lost(mpdu.number) && !mpdu.is_lost {
-                mpdu.is_lost = true;
-                self.lost += 1;
-            }
-        }
-    }
-
-    /// Share of its air time that carried lost MPDUs.
-    pub fn lost_air(&self) -> Duration {
-        self.lost_part(self.air)
-    }
-
-    /// Share of `air` that carried lost MPDUs.
-    pub fn lost_part(&self, air: Duration) -> Duration {
-        match (self.lost, self.mpdus.len()) {
-            (0, _) => Duration::ZERO,
-            (lost, all) if lost >= all => air,
-            (lost, all) => air * lost as u64 / all as u64,
-        }
-    }
-
-    pub(super) fn begin(&mut self, to: u32, purpose: Purpose) {
-        self.to = to;
-        self.purpose = purpose;
-        self.mpdus.clear();
-        self.most_attempts = 0;
-        self.expires = Time::NEVER;
-        self.build_state = None;
-        self.psdu = Bytes(0);
-        self.rate = None;
-        self.lost = 0;
-        self.retries = 0;
-        self.is_counted = false;
-    }
-
     /// Sets the length of the PSDU, the air times and the frames before the data.
     #[inline]
     pub(super) fn set_airs(&mut self, psdu: Bytes, air: Duration, response: Duration, protection: Protection) {
-        self.psdu = psdu;
+        let user = self.sole_mut();
+        user.psdu = psdu;
+        user.response = response;
         self.air = air;
-        self.response = response;
         self.protection = protection;
         self.timed = None;
-    }
-
-    /// Adds an MPDU that ends at `end` in the PSDU, and has been sent `attempts` times including this one.
-    #[inline]
-    pub(super) fn add_mpdu(&mut self, number: u64, end: u64, attempts: u8, expires: Time) {
-        self.most_attempts = self.most_attempts.max(attempts);
-        self.expires = self.expires.min(expires);
-        self.mpdus.push(PpduMpdu { number, end, is_lost: false });
-    }
-
-    /// Adds `count` new MPDUs. The first ends at `end`; the others follow at intervals of `stride` bytes.
-    #[inline]
-    pub(super) fn add_mpdus(&mut self, number: u64, end: u64, stride: u64, count: u64) {
-        let inside = |place| PpduMpdu { number: number + place, end: end + stride * place, is_lost: false };
-        self.mpdus.extend((0..count).map(inside));
-    }
-
-    /// Removes MPDUs from the end, but not the first, until the PSDU is at most `longest`. Returns those removed.
-    pub fn shorten(&mut self, longest: Bytes) -> Vec<PpduMpdu> {
-        let kept = self.mpdus.iter().take_while(|mpdu| mpdu.end <= longest.0).count().max(1);
-        let left_out = self.mpdus.split_off(kept.min(self.mpdus.len()));
-        if !left_out.is_empty() {
-            self.psdu = Bytes(self.mpdus[kept - 1].end);
-            self.build_state = None;
-        }
-        left_out
     }
 
     /// State from which construction can continue, if all MPDUs are retransmitted, from this window and within these
@@ -258,39 +36,31 @@ impl Ppdu {
 
     /// Prepares the retransmission of its MPDUs.
     fn send_again(&mut self, window: &mut SendWindow) {
-        self.is_counted = false;
-        let (first, count) = (self.mpdus[0].number, self.mpdus.len());
-        self.retries = if self.mpdus[count - 1].number == first + count as u64 - 1 {
+        let user = self.sole_mut();
+        let (first, count) = (user.mpdus[0].number, user.mpdus.len());
+        let retries = if user.mpdus[count - 1].number == first + count as u64 - 1 {
             window.attempt_again(first, count)
         } else {
-            self.mpdus.iter().map(|mpdu| window.attempt_again(mpdu.number, 1)).sum()
+            user.mpdus.iter().map(|mpdu| window.attempt_again(mpdu.number, 1)).sum()
         };
-        if self.lost > 0 {
-            self.mpdus.iter_mut().for_each(|mpdu| mpdu.is_lost = false);
+        if user.lost > 0 {
+            user.mpdus.iter_mut().for_each(|mpdu| mpdu.is_lost = false);
         }
-        self.most_attempts = self.most_attempts.saturating_add(1);
-        self.lost = 0;
-    }
-
-    /// Undoes the attempts of its MPDUs: they were not sent, because the RTS got no CTS.
-    pub(super) fn take_back(&mut self, window: &mut SendWindow) {
-        for mpdu in &self.mpdus {
-            let unsent = window.mpdu_mut(mpdu.number);
-            unsent.attempts -= 1;
-            unsent.rts_failures = unsent.rts_failures.saturating_add(1);
-        }
-        self.most_attempts = self.most_attempts.saturating_sub(1);
+        user.most_attempts = user.most_attempts.saturating_add(1);
+        user.lost = 0;
+        self.retries = retries;
+        self.is_counted = false;
     }
 
     /// Air times of the data and the response, if they were last computed for the same arguments.
     #[inline]
     pub(super) fn air_times_if_like(&self, to: u32, purpose: Purpose, psdu: Bytes) -> Option<(Duration, Duration)> {
-        (self.timed == Some((to, purpose, psdu))).then_some((self.air, self.response))
+        (self.timed == Some((to, purpose, psdu))).then_some((self.air, self.sole().response))
     }
 
     /// Counts it as sent, once.
     pub(super) fn count(&mut self, counters: &mut CategoryCounters) {
-        self.count_as(self.mpdus.len() as u64, counters);
+        self.count_as(self.mpdus(), counters);
     }
 
     /// Counts it as sent, with this number of MPDUs, once.
@@ -304,19 +74,15 @@ impl Ppdu {
     }
 }
 
-/// State after the construction of a PPDU, valid while its MPDUs do not change.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BuildState {
-    builder: PsduBuilder,
-    /// Window of its MPDUs, and the sequence number after the last one considered.
-    window: usize,
-    number: u64,
-}
-
-impl BuildState {
-    /// State after MPDUs of this window; `number` is the next sequence number.
-    pub const fn of(builder: PsduBuilder, window: usize, number: u64) -> Self {
-        Self { builder, window, number }
+impl PpduUser {
+    /// Undoes the attempts of its MPDUs: they were not sent, because the RTS got no CTS.
+    pub(super) fn take_back(&mut self, window: &mut SendWindow) {
+        for mpdu in &self.mpdus {
+            let unsent = window.mpdu_mut(mpdu.number);
+            unsent.attempts -= 1;
+            unsent.rts_failures = unsent.rts_failures.saturating_add(1);
+        }
+        self.most_attempts = self.most_attempts.saturating_sub(1);
     }
 }
 
@@ -329,7 +95,7 @@ impl Edcafs {
         let counters = &mut self.counters[station];
         counters.attempts += 1;
         let category = (sender - station * self.categories) as u32;
-        self.air_to.turn(station, ppdu.to, category, || counters.air());
+        self.air_to.turn(station, ppdu.sole().station, category, || counters.air());
     }
 
     /// Forms the PPDU of `sender`.
@@ -412,11 +178,11 @@ impl Edcafs {
                         break;
                     }
                     builder.add(length);
-                    ppdu.add_mpdu(number, builder.psdu, 1, expires);
+                    ppdu.sole_mut().add_mpdu(number, builder.psdu, 1, expires);
                     number += 1;
                     if expires == Time::NEVER {
                         let alike = SameSizePackets { packet: *packet, length, number };
-                        number += alike.add_following(window, waiting, ppdu, &mut builder, packets);
+                        number += alike.add_following(window, waiting, ppdu.sole_mut(), &mut builder, packets);
                     }
                 }
                 break;
@@ -460,7 +226,7 @@ impl Edcafs {
                 builder.add(u64::from(mpdu.length));
                 ppdu.retries += u64::from(mpdu.attempts > 0);
                 mpdu.attempts = mpdu.attempts.saturating_add(1);
-                ppdu.add_mpdu(number, builder.psdu, mpdu.attempts, mpdu.expires);
+                ppdu.sole_mut().add_mpdu(number, builder.psdu, mpdu.attempts, mpdu.expires);
                 if limit == 0 {
                     break; // single MPDUs only
                 }
@@ -469,16 +235,18 @@ impl Edcafs {
         }
         waiting.count();
         ppdu.build_state = (limit > 0).then_some(BuildState { builder, window: place, number });
-        let first = window.mpdu(ppdu.mpdus[0].number);
-        ppdu.first = first.first;
-        let single = Bytes(u64::from(first.length));
         if builder.mpdus > 1 {
             ppdu.purpose = Purpose::Aggregate;
-            ppdu.psdu = Bytes(builder.psdu);
-        } else {
-            ppdu.psdu = single_psdu(single, aggregation);
         }
-        let mpdus = ppdu.mpdus.len() as u64;
+        let user = ppdu.sole_mut();
+        let first = window.mpdu(user.mpdus[0].number);
+        user.first = first.first;
+        user.psdu = if builder.mpdus > 1 {
+            Bytes(builder.psdu)
+        } else {
+            single_psdu(Bytes(u64::from(first.length)), aggregation)
+        };
+        let mpdus = user.mpdus.len() as u64;
         self.time_ppdu(sender, station, mpdus);
     }
 
@@ -486,7 +254,7 @@ impl Edcafs {
     /// as sent, unless an RTS precedes it.
     pub(super) fn time_ppdu(&mut self, sender: usize, station: usize, mpdus: u64) {
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
-        let Ppdu { to, psdu, purpose, .. } = *ppdu;
+        let (&PpduUser { station: to, psdu, .. }, purpose) = (ppdu.sole(), ppdu.purpose);
         let Station { choice, max_width, .. } = &self.stations[station];
         let is_always_alike = choice.is_none() && *max_width == ANY_WIDTH && !self.access.cf_end;
         let timed = is_always_alike.then_some((to, purpose, psdu));
@@ -502,7 +270,7 @@ impl Edcafs {
         let Edcaf { ppdu, counters, .. } = &mut self.contenders[sender];
         ppdu.air = air;
         ppdu.width = width;
-        ppdu.response = response;
+        ppdu.sole_mut().response = response;
         ppdu.protection = protection;
         ppdu.timed = timed;
         if !ppdu.begins_with(ExchangeStep::Rts) {
@@ -558,30 +326,30 @@ impl Edcafs {
         let ppdu = &self.contenders[sender].ppdu;
         if let Some(choice) = self.stations[station].choice.as_mut().filter(|_| !ppdu.is_dataless()) {
             let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-            choice.report(ppdu.to, count(ppdu.mpdus.len() as u64), count(delivered));
+            choice.report(ppdu.sole().station, count(ppdu.sole().mpdus.len() as u64), count(delivered));
         }
     }
 
     /// Sets another rate than the station's for the data that `sender` has formed.
     pub(crate) fn set_rate(&mut self, sender: usize, rate: BitRate) {
         let timing = &self.access.timing;
-        let Ppdu { to, psdu, .. } = self.contenders[sender].ppdu;
+        let &PpduUser { station: to, psdu, .. } = self.contenders[sender].ppdu.sole();
         let protection = self.protection(psdu, to, sender, Some(rate));
         let ppdu = &mut self.contenders[sender].ppdu;
-        ppdu.rate = Some(rate);
+        ppdu.sole_mut().rate = Some(rate);
         ppdu.timed = None;
         ppdu.air = timing.frame(psdu, rate);
-        ppdu.response = timing.frame(timing.sizes.ack, timing.answer_rate(rate));
+        ppdu.sole_mut().response = timing.frame(timing.sizes.ack, timing.answer_rate(rate));
         ppdu.protection = protection;
     }
 
     /// Rate of the response to what `sender` has formed.
     pub(crate) fn response_rate(&self, sender: usize) -> BitRate {
         let (station, ppdu) = (self.station_of(sender), &self.contenders[sender].ppdu);
-        match (ppdu.rate, self.extended_response(station, ppdu.to, ppdu.purpose)) {
+        match (ppdu.sole().rate, self.extended_response(station, ppdu.sole().station, ppdu.purpose)) {
             (Some(rate), _) => self.access.timing.answer_rate(rate),
             (None, Some(extended)) => extended.mode.data_rate(),
-            (None, None) => self.control_rate(station, ppdu.to),
+            (None, None) => self.control_rate(station, ppdu.sole().station),
         }
     }
 
@@ -589,7 +357,7 @@ impl Edcafs {
     pub(crate) fn attempts_before(&self, sender: usize) -> u8 {
         let Edcaf { ppdu, windows, task, .. } = &self.contenders[sender];
         let window = &windows[task.expect("a sender has something to send").window()];
-        ppdu.mpdus().first().map_or(0, |first| {
+        ppdu.sole().mpdus.first().map_or(0, |first| {
             let mpdu = window.mpdu(first.number);
             (mpdu.attempts - 1).saturating_add(mpdu.rts_failures)
         })
@@ -599,7 +367,7 @@ impl Edcafs {
     pub(crate) fn receive_broadcast(&mut self, sender: usize) {
         let Edcaf { ppdu, windows, task, .. } = &mut self.contenders[sender];
         let window = &mut windows[task.expect("a sender has something to send").window()];
-        ppdu.mpdus().iter().for_each(|mpdu| window.receive_broadcast(mpdu.number));
+        ppdu.sole().mpdus.iter().for_each(|mpdu| window.receive_broadcast(mpdu.number));
     }
 
     /// Air time of data.

@@ -140,7 +140,7 @@ impl Edcafs {
         if self.contenders[sender].sends_run() {
             return self.receive_run(now, sender);
         }
-        let is_singly = self.passes_up_singly() && self.contenders[sender].ppdu.mpdus().len() > 1;
+        let is_singly = self.passes_up_singly() && self.contenders[sender].ppdu.sole().mpdus.len() > 1;
         let times = is_singly.then(|| self.psdu_times(sender));
         let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
@@ -150,23 +150,23 @@ impl Edcafs {
         window.used_at = now;
         if ppdu.is_request() {
             window.request(now, &self.chain, &mut self.released);
-        } else if let Some(count) = window.expected().and_then(|first| ppdu.run_from(first))
+        } else if let Some(count) = window.expected().and_then(|first| ppdu.sole().run_from(first))
             && (times.is_none() || !window.has_msdus())
         {
             window.receive_run(count, &self.chain, &mut self.released);
             if let Some(times) = times {
-                self.released.up.set_leads(before, times.left_after(ppdu.mpdus().iter().map(|mpdu| mpdu.end)));
+                self.released.up.set_leads(before, times.left_after(ppdu.sole().mpdus.iter().map(|mpdu| mpdu.end)));
             }
         } else if let Some(times) = times {
-            let leads = times.left_after(ppdu.mpdus().iter().map(|mpdu| mpdu.end));
-            for (mpdu, lead) in ppdu.mpdus().iter().zip(leads).filter(|(mpdu, _)| !mpdu.is_lost) {
+            let leads = times.left_after(ppdu.sole().mpdus.iter().map(|mpdu| mpdu.end));
+            for (mpdu, lead) in ppdu.sole().mpdus.iter().zip(leads).filter(|(mpdu, _)| !mpdu.is_lost) {
                 let mark = self.released.up.mark();
                 window.receive(now - lead, mpdu.number, &self.chain, &mut self.released);
                 window.pass_up(now - lead, &self.chain, &mut self.released);
                 self.released.up.set_lead(mark, lead);
             }
         } else {
-            for number in ppdu.read() {
+            for number in ppdu.sole().read() {
                 window.receive(now, number, &self.chain, &mut self.released);
             }
             window.pass_up(now, &self.chain, &mut self.released);

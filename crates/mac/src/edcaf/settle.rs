@@ -4,10 +4,11 @@
 use wifair_units::Duration;
 
 use super::agreement::Agreement;
-use super::ppdu::{PpduMpdu, rules_between};
+use super::ppdu::rules_between;
 use super::released::Released;
-use super::{BROADCAST, Call, Edcaf, Edcafs, ExchangeStep, Task};
+use super::{Call, Edcaf, Edcafs, ExchangeStep, Task};
 use crate::access::{LONG_RETRY_LIMIT, SHORT_RETRY_LIMIT};
+use crate::frame::PpduMpdu;
 
 /// How long after a missing block ACK a BlockAckReq is repeated if MPDUs have no lifetime: the default of
 /// dot11EDCATableMSDULifetime, 500 TU.
@@ -33,7 +34,7 @@ impl Edcafs {
         }
         // To and from stations without block ACK, the limits are those of single frames.
         let own = &self.contenders[sender].ppdu;
-        let is_single = rules_between(&self.stations, station, own.to).is_none();
+        let is_single = rules_between(&self.stations, station, own.sole().station).is_none();
         let short = self.access.short_retry_limit.unwrap_or(SHORT_RETRY_LIMIT);
         let long = self.access.long_retry_limit.unwrap_or(LONG_RETRY_LIMIT);
         let single = is_single.then_some((if own.begins_with(ExchangeStep::Rts) { long } else { short }, short));
@@ -56,17 +57,18 @@ impl Edcafs {
             }
         } else {
             if by_rts {
-                ppdu.take_back(window);
+                ppdu.sole_mut().take_back(window);
             } else {
                 ppdu.count(counters);
             }
-            let may_be_exhausted = limits.is_some_and(|(attempts, _)| by_rts || ppdu.most_attempts >= attempts);
-            if answered && ppdu.lost == 0 && window.pending() == ppdu.mpdus.len() {
+            let may_be_exhausted = limits.is_some_and(|(attempts, _)| by_rts || ppdu.sole().most_attempts >= attempts);
+            if answered && ppdu.sole().lost == 0 && window.pending() == ppdu.sole().mpdus.len() {
                 delivered = window.acknowledge_all();
-            } else if answered || may_be_exhausted || ppdu.expires <= now {
-                for &PpduMpdu { number, .. } in &ppdu.mpdus {
+            } else if answered || may_be_exhausted || ppdu.sole().expires <= now {
+                let (mut has_gaps, is_broadcast) = (false, ppdu.is_broadcast());
+                for &PpduMpdu { number, .. } in &ppdu.sole().mpdus {
                     let mpdu = window.mpdu(number);
-                    if answered && (mpdu.is_received() || ppdu.to == BROADCAST) {
+                    if answered && (mpdu.is_received() || is_broadcast) {
                         window.acknowledge(number);
                         delivered += 1;
                         continue;
@@ -78,14 +80,18 @@ impl Edcafs {
                         let is_given_up =
                             window.discard(number, &self.chain, if is_exhausted { lost } else { expired });
                         given_up += u64::from(is_exhausted && is_given_up);
-                        ppdu.build_state = None;
+                        has_gaps = true;
                     }
+                }
+                if has_gaps {
+                    ppdu.build_state = None;
                 }
             }
             let is_missed = !answered && !by_rts && ppdu.is_aggregate();
             if is_missed && rules.is_some_and(|rules| rules.request_after_miss) {
                 window.request_due = true;
-                if window.missed_since.is_none() || ppdu.mpdus.iter().any(|mpdu| window.mpdu(mpdu.number).attempts == 1)
+                if window.missed_since.is_none()
+                    || ppdu.sole().mpdus.iter().any(|mpdu| window.mpdu(mpdu.number).attempts == 1)
                 {
                     window.missed_since = Some(now);
                 }
@@ -124,7 +130,7 @@ impl Edcafs {
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
         let counters = &mut self.counters[station];
-        for mpdu in &ppdu.mpdus {
+        for mpdu in &ppdu.sole().mpdus {
             let is_given_up = window.discard(mpdu.number, &self.chain, &mut self.released.lost);
             counters.retry_limit_drops += u64::from(is_given_up);
         }

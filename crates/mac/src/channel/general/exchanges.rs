@@ -92,7 +92,7 @@ impl GeneralChannel {
         let sender = self.senders[0];
         let station = self.edcafs.station_of(sender);
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        let to = ppdu.to;
+        let to = ppdu.sole().station;
         if ppdu.begins_with(ExchangeStep::Rts) {
             let timing = self.edcafs.access.timing;
             let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
@@ -128,7 +128,7 @@ impl GeneralChannel {
     fn send_data(&mut self, sender: usize, begins: Time) {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         self.next = begins + ppdu.air;
-        if ppdu.to == BROADCAST {
+        if ppdu.is_broadcast() {
             self.phase = GeneralPhase::Broadcast;
         } else {
             self.phase = GeneralPhase::Data;
@@ -208,7 +208,7 @@ impl GeneralChannel {
         if !ppdu.is_read() {
             return false;
         }
-        let response = ppdu.response;
+        let response = ppdu.sole().response;
         self.edcafs.receive(sender, call);
         let lost = self.edcafs.loses_response(sender);
         self.phase = GeneralPhase::Response { lost };
@@ -249,7 +249,7 @@ impl GeneralChannel {
 
     pub(super) fn account_response(&mut self, now: Time) {
         let sender = self.senders[0];
-        let response = self.edcafs.contenders[sender].ppdu.response;
+        let response = self.edcafs.contenders[sender].ppdu.sole().response;
         self.air.idle += self.edcafs.access.timing.sifs;
         self.air.ack += response;
         let station = self.edcafs.station_of(sender);
@@ -343,7 +343,7 @@ impl GeneralChannel {
     #[inline(never)]
     fn extend_navs(&mut self, now: Time, excess: Duration, by_sender: Duration) {
         let sender = self.senders[0];
-        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
+        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.sole().station);
         let left = self.edcafs.left_of_txop(sender, now);
         let by_cts = if self.goes_on(sender) { left } else { Duration::ZERO };
         let by_cts = by_cts.max(self.excess_at_receiver(sender));
@@ -361,13 +361,13 @@ impl GeneralChannel {
             return Duration::ZERO;
         }
         let after_cts_to_self = self.excess_at_receiver(sender);
-        if ppdu.to == BROADCAST {
+        if ppdu.is_broadcast() {
             return after_cts_to_self;
         }
         let after_rts = ppdu
             .begins_with(ExchangeStep::Rts)
-            .then(|| access.timing.sifs * 3 + control_air(access, ExchangeStep::Cts) + ppdu.air + ppdu.response);
-        access.nav_excess(ppdu.response, after_rts).max(after_cts_to_self)
+            .then(|| access.timing.sifs * 3 + control_air(access, ExchangeStep::Cts) + ppdu.air + ppdu.sole().response);
+        access.nav_excess(ppdu.sole().response, after_rts).max(after_cts_to_self)
     }
 
     /// How much longer than its exchange the rounded NAV of its receiver is: that of a CTS-to-self, which is addressed
@@ -377,7 +377,7 @@ impl GeneralChannel {
         if access.nav_unit == Duration::ZERO || !self.goes_on(sender) {
             return Duration::ZERO;
         }
-        let response = if ppdu.to == BROADCAST { Duration::ZERO } else { access.timing.sifs + ppdu.response };
+        let response = if ppdu.is_broadcast() { Duration::ZERO } else { access.timing.sifs + ppdu.sole().response };
         let exact = access.timing.sifs + ppdu.air + response;
         access.round_nav(exact).saturating_sub(exact)
     }
@@ -388,7 +388,7 @@ impl GeneralChannel {
         let now = call.now;
         let (sender, timing) = (self.senders[0], self.edcafs.access.timing);
         let station = self.edcafs.station_of(sender);
-        let response = self.edcafs.contenders[sender].ppdu.response;
+        let response = self.edcafs.contenders[sender].ppdu.sole().response;
         self.edcafs.counters[station].errors += 1;
         if self.phase == (GeneralPhase::Response { lost: true }) {
             self.account_response(now);
@@ -403,7 +403,7 @@ impl GeneralChannel {
             self.set_navs_by_data(now);
             self.idle_from(now, &[sender]);
             self.hold_if_unread(now, sender, self.class_of_data(sender));
-            self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.to);
+            self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.sole().station);
             self.fail(sender, false, self.after_timeout(sender, false, now, now), call);
         }
         self.next = self.backoffs.next();
@@ -420,7 +420,7 @@ impl GeneralChannel {
         self.set_navs_by_rts(now, reset.unwrap_or(Time::NEVER));
         self.idle_from(now, &[sender]);
         if lost {
-            self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.to);
+            self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.sole().station);
         }
         self.fail(sender, true, self.after_timeout(sender, true, now, now), call);
         self.next = self.backoffs.next();
@@ -435,7 +435,7 @@ impl GeneralChannel {
         let rts_end = now - cts - self.edcafs.access.timing.sifs;
         self.set_navs_by_rts(rts_end, Time::NEVER);
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        let (to, air) = (ppdu.to, ppdu.air);
+        let (to, air) = (ppdu.sole().station, ppdu.air);
         if self.edcafs.access.eifs == Eifs::Nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let until = now + self.edcafs.access.timing.sifs + air;
@@ -462,7 +462,7 @@ impl GeneralChannel {
     /// Bystanders have read an RTS that ends at `end`, and may reset their NAV at `check`.
     fn set_navs_by_rts(&mut self, end: Time, check: Time) {
         let sender = self.senders[0];
-        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
+        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.sole().station);
         let until = end + self.edcafs.reserved_by_rts(sender, end);
         let frames = [(self.class_of_protection(), until)];
         self.reserve(sender, Nav { until, check, holder }, [(holder, Time::ZERO), (to, Time::ZERO)], &frames);
@@ -472,7 +472,7 @@ impl GeneralChannel {
     /// read the data have read only that.
     fn set_navs_by_data(&mut self, now: Time) {
         let sender = self.senders[0];
-        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to);
+        let (holder, to) = (number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.sole().station);
         let (by_rts, by_cts_to_self) = self.reserved_before(sender, now);
         let frames = self.frames_read(sender, now, false);
         let until = by_rts.max(by_cts_to_self).max(now + self.edcafs.reserved_by_data(sender, now));
@@ -565,7 +565,7 @@ impl GeneralChannel {
         for &sender in &senders {
             let (air, ended) = self.spoilt(sender);
             let Edcaf { station, ref ppdu, .. } = self.edcafs.contenders[sender];
-            let (to, by_rts) = (ppdu.to, ppdu.begins_with(ExchangeStep::Rts));
+            let (to, by_rts) = (ppdu.sole().station, ppdu.begins_with(ExchangeStep::Rts));
             let counters = &mut self.edcafs.counters[station];
             counters.collisions += 1;
             counters.collided += air;
@@ -593,7 +593,7 @@ impl GeneralChannel {
     #[inline(never)]
     fn end_spoilt_broadcast(&mut self, sender: usize, idle: Time, call: &mut Call<'_>) {
         let Edcaf { station, aifs, ref ppdu, .. } = self.edcafs.contenders[sender];
-        call.retry_limit_drops.push((number(station), ppdu.first));
+        call.retry_limit_drops.push((number(station), ppdu.sole().first));
         let more = self.edcafs.succeed(sender, call);
         self.draw_backoff(sender, idle + aifs, more);
     }

@@ -436,7 +436,7 @@ impl GeneralChannel {
             GeneralPhase::Broadcast => {
                 let sender = self.senders[0];
                 let from = number(self.edcafs.station_of(sender));
-                let id = self.edcafs.contenders[sender].ppdu.first;
+                let id = self.edcafs.contenders[sender].ppdu.sole().first;
                 self.account_exchange(now);
                 self.succeed(call);
                 self.receivers.clear();

@@ -14,7 +14,7 @@ use crate::{BROADCAST, Eifs};
 impl GeneralChannel {
     /// The older stations that take no part in the exchange of `sender`, and the newest class that each reads.
     fn older_bystanders(&self, sender: usize) -> impl Iterator<Item = (u32, ModulationClass)> {
-        let ends = [number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.to];
+        let ends = [number(self.edcafs.station_of(sender)), self.edcafs.contenders[sender].ppdu.sole().station];
         self.older.iter().copied().filter(move |(station, _)| !ends.contains(station))
     }
 
@@ -32,19 +32,19 @@ impl GeneralChannel {
     pub(super) fn class_of_data(&self, sender: usize) -> ModulationClass {
         let (ppdu, station) = (&self.edcafs.contenders[sender].ppdu, self.edcafs.station_of(sender));
         if ppdu.is_dataless() {
-            return self.class_at(self.edcafs.control_rate(station, ppdu.to));
+            return self.class_at(self.edcafs.control_rate(station, ppdu.sole().station));
         }
-        let mode = self.edcafs.mode_towards(station, ppdu.to).filter(|_| ppdu.to != BROADCAST);
+        let mode = self.edcafs.mode_towards(station, ppdu.sole().station).filter(|_| !ppdu.is_broadcast());
         mode.map_or_else(|| self.class_at(self.edcafs.data_rate(station, ppdu)), |mode| mode.tx.class(Band::Ghz5))
     }
 
     /// The class of the response to `sender`, or of a broadcast, which has none.
     fn class_of_response(&self, sender: usize) -> ModulationClass {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        if ppdu.to == BROADCAST {
+        if ppdu.is_broadcast() {
             return self.class_of_data(sender);
         }
-        let extended = self.edcafs.extended_response(self.edcafs.station_of(sender), ppdu.to, ppdu.purpose);
+        let extended = self.edcafs.extended_response(self.edcafs.station_of(sender), ppdu.sole().station, ppdu.purpose);
         match extended {
             Some(extended) => extended.mode.class(Band::Ghz5),
             None => self.class_at(self.edcafs.response_rate(sender)),
@@ -78,7 +78,7 @@ impl GeneralChannel {
     /// When the data of `sender` ended whose exchange ends at `now`.
     pub(super) fn data_end(&self, sender: usize, now: Time) -> Time {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
-        if ppdu.to == BROADCAST { now } else { now - ppdu.response - self.edcafs.access.timing.sifs }
+        if ppdu.is_broadcast() { now } else { now - ppdu.sole().response - self.edcafs.access.timing.sifs }
     }
 
     /// With EIFS as a NAV, the data of `sender`, and the response, which ends at `now`, set it where they are not read,
@@ -116,7 +116,7 @@ impl GeneralChannel {
         let (by_rts, by_cts_to_self) = self.reserved_before(sender, data_end);
         let by_data = data_end + self.edcafs.reserved_by_data(sender, data_end);
         let by_response = || {
-            let end = data_end + self.edcafs.access.timing.sifs + self.edcafs.contenders[sender].ppdu.response;
+            let end = data_end + self.edcafs.access.timing.sifs + self.edcafs.contenders[sender].ppdu.sole().response;
             (self.class_of_response(sender), end + self.edcafs.left_of_txop(sender, end))
         };
         [

@@ -91,7 +91,7 @@ impl SpatialChannel {
     fn exchange_of(&self, initiator: u32) -> (u32, Duration, Duration) {
         if let Some(edca) = &self.edca {
             let ppdu = edca.ppdu_of(initiator);
-            return (ppdu.to, ppdu.air, ppdu.response);
+            return (ppdu.sole().station, ppdu.air, ppdu.sole().response);
         }
         let frame = self.stations[initiator as usize].frame.as_ref().expect("a sender has a frame");
         (frame.to, frame.air, frame.ack)
@@ -434,7 +434,7 @@ impl SpatialChannel {
         self.alert.put(station, true);
         // An aggregate that was read in part has counted as data.
         let ppdu = self.edca.as_ref().map(|edca| edca.ppdu_of(station));
-        let is_read = ppdu.is_some_and(|ppdu| ppdu.to != BROADCAST && ppdu.is_read());
+        let is_read = ppdu.is_some_and(|ppdu| !ppdu.is_broadcast() && ppdu.is_read());
         match (by_rts, collided) {
             (true, true) => self.counters_mut(station).collided += rts,
             (true, false) => self.counters_mut(station).control += rts,
@@ -494,7 +494,7 @@ impl SpatialChannel {
     fn undelivered(&self, station: u32) -> Option<PacketId> {
         if let Some(edca) = &self.edca {
             let ppdu = edca.ppdu_of(station);
-            return (!ppdu.is_read()).then_some(ppdu.first);
+            return (!ppdu.is_read()).then_some(ppdu.sole().first);
         }
         self.stations[station as usize].frame.filter(|frame| !frame.received).map(|frame| frame.id)
     }

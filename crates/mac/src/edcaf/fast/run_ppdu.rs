@@ -8,14 +8,14 @@
 use wifair_packet::{NextHops, Packets};
 use wifair_units::{Duration, Time};
 
-use super::super::ppdu::{BuildState, rules_between, single_psdu};
-use super::super::psdu_builder::PsduBuilder;
+use super::super::ppdu::{rules_between, single_psdu};
 use super::super::window::Mpdu;
 use super::super::{AggregationRules, BROADCAST, Bytes, Edcaf, Edcafs, Station, Task, number, rate_of};
 use super::EdcafShortcuts;
 use crate::MacEvent;
 use crate::exchange::Purpose;
 use crate::fast::{DatagramRuns, MpduLeads, SaturatedSource};
+use crate::psdu_builder::{BuildState, PsduBuilder};
 use crate::station::frame_length;
 
 /// What a source's datagrams to one receiver have in common.
@@ -221,7 +221,7 @@ impl Edcafs {
         let is_aggregate = count > 1;
         ppdu.begin(plan.to, if is_aggregate { Purpose::Aggregate } else { Purpose::Single });
         ppdu.retries = sent_before;
-        ppdu.psdu = if is_aggregate {
+        ppdu.sole_mut().psdu = if is_aggregate {
             Bytes(plan.psdu(count).psdu)
         } else {
             single_psdu(Bytes(plan.length), rules_between(&self.stations, station, plan.to))
@@ -240,7 +240,7 @@ impl Edcafs {
         let Edcaf { shortcuts: EdcafShortcuts { run: Some(run), .. }, ppdu, .. } = &self.contenders[sender] else {
             return;
         };
-        if self.passes_up_singly() && run.leads_of != ppdu.psdu {
+        if self.passes_up_singly() && run.leads_of != ppdu.sole().psdu {
             self.find_leads(sender);
         }
         let Edcaf { shortcuts: EdcafShortcuts { run: Some(run), .. }, counters, .. } = &mut self.contenders[sender]
@@ -265,7 +265,7 @@ impl Edcafs {
         let Some(RunPlan { empty, length, .. }) = run.plan else { return };
         let (first, stride) = (empty.end(length), empty.stride(length));
         run.leads = MpduLeads::new(times.psdu.saturating_sub(first), stride, times.byte());
-        run.leads_of = ppdu.psdu;
+        run.leads_of = ppdu.sole().psdu;
     }
 
     /// The sender learns that its datagrams have arrived; returns their number.
@@ -321,11 +321,11 @@ impl Edcafs {
             window.mpdu_mut(number).attempts = attempts;
             if is_sent {
                 builder.add(plan.length);
-                ppdu.add_mpdu(number, builder.psdu, attempts, Time::NEVER);
+                ppdu.sole_mut().add_mpdu(number, builder.psdu, attempts, Time::NEVER);
             }
         }
         if is_sent {
-            ppdu.first = window.mpdu(number).first;
+            ppdu.sole_mut().first = window.mpdu(number).first;
             ppdu.build_state = Some(BuildState::of(builder, plan.place, window.next()));
         }
         run.clear();

@@ -198,7 +198,7 @@ impl Edcafs {
             return;
         };
         ppdu.begin(frame.to, Purpose::Single);
-        ppdu.first = frame.id;
+        ppdu.sole_mut().first = frame.id;
         ppdu.retries = u64::from(frame.attempts > 0);
         frame.attempts = frame.attempts.saturating_add(1);
         let SingleAirs { psdu, data, width, ack, protection, .. } = frame.airs;

@@ -67,6 +67,6 @@ impl SpatialChannel {
         let meets = |from: Time, until: Time| reception.unclean.iter().any(|span| span.0 < until && from < span.1);
         let is_lost = reception.is_abandoned || meets(start, start + preamble);
         let ppdu = &mut edca.edcafs.contenders[index].ppdu;
-        ppdu.mark_lost(|place, _| is_lost || meets(start + spans[place].0, start + spans[place].1));
+        ppdu.sole_mut().mark_lost(|place, _| is_lost || meets(start + spans[place].0, start + spans[place].1));
     }
 }

@@ -51,10 +51,10 @@ impl SpatialChannel {
         let index = edca.current[sender as usize];
         edca.edcafs.open(index, call);
         let ppdu = &edca.edcafs.contenders[index].ppdu;
-        if ppdu.to != BROADCAST
+        if !ppdu.is_broadcast()
             && let Some(rates) = &mut self.rates
         {
-            let (to, attempt) = (ppdu.to, u32::from(edca.edcafs.attempts_before(index)));
+            let (to, attempt) = (ppdu.sole().station, u32::from(edca.edcafs.attempts_before(index)));
             let base = edca.edcafs.stations[edca.edcafs.rate_of(sender as usize, to)].rate;
             let cw_min = edca.edcafs.contenders[index].contention.cw_min();
             let choice = rates.choose(now, sender, to, base, attempt, &self.access.timing, cw_min);
@@ -100,25 +100,25 @@ impl SpatialChannel {
         let has_mpdus = edca.has_mpdus(sender, transmission);
         let ppdu = &mut edca.edcafs.contenders[index].ppdu;
         if transmission.to == BROADCAST {
-            ppdu.set_lost(|| !could_read);
+            ppdu.sole_mut().set_lost(|| !could_read);
             return could_read;
         }
         // With bit errors, the lost MPDUs are already known; without, interference determines which are lost.
         if if has_mpdus { !could_read } else { could_read || !ppdu.is_aggregate() } {
-            ppdu.set_lost(|| !could_read);
+            ppdu.sole_mut().set_lost(|| !could_read);
         }
         if self.lossy && ppdu.is_read() {
             let from = self.errors[sender as usize].data_from;
             let errors = &mut self.errors[transmission.to as usize];
             if ppdu.is_dataless() {
-                ppdu.set_lost(|| errors.loses_control());
+                ppdu.sole_mut().set_lost(|| errors.loses_control());
             } else {
-                ppdu.mark_lost(|_, is_lost| is_lost || errors.loses_data(from));
+                ppdu.sole_mut().mark_lost(|_, is_lost| is_lost || errors.loses_data(from));
             }
         }
         let is_read = ppdu.is_read();
         if is_read && !self.outages.is_empty() && self.meets_outage(sender, transmission) {
-            self.categories().edcafs.contenders[index].ppdu.set_lost(|| true);
+            self.categories().edcafs.contenders[index].ppdu.sole_mut().set_lost(|| true);
             return false;
         }
         is_read
@@ -160,7 +160,7 @@ impl SpatialChannel {
             }
             false => {}
         }
-        let (id, answer) = (ppdu.first, ppdu.step_after(transmission.kind));
+        let (id, answer) = (ppdu.sole().first, ppdu.step_after(transmission.kind));
         if counts {
             self.count_cts_to_self(sender);
         }

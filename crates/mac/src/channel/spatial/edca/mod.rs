@@ -21,9 +21,10 @@ use self::mpdu_errors::{DataChunk, OnAir};
 use self::two_navs::TwoNavs;
 use super::{Call, RadioLinks, SpatialChannel};
 use crate::category::Category;
-use crate::edcaf::{EdcaSettings, EdcaStation, Edcafs, Ppdu};
+use crate::edcaf::{EdcaSettings, EdcaStation, Edcafs};
 use crate::exchange::ExchangeStep;
 use crate::extended_response::ExtendedResponse;
+use crate::frame::Ppdu;
 use crate::station::Contention;
 use crate::{Counters, IdleAccess, MacEvent, StationSettings};
 
@@ -69,7 +70,7 @@ impl SpatialEdca {
         let (number, ppdu) = (station as usize, self.ppdu_of(station));
         match kind {
             ExchangeStep::Data => self.edcafs.data_rate(number, ppdu),
-            ExchangeStep::BlockAckReq | ExchangeStep::Action => self.edcafs.control_rate(number, ppdu.to),
+            ExchangeStep::BlockAckReq | ExchangeStep::Action => self.edcafs.control_rate(number, ppdu.sole().station),
             _ => self.edcafs.response_rate(self.current_of(station)),
         }
     }
@@ -80,7 +81,7 @@ impl SpatialEdca {
             return None;
         }
         let ppdu = self.ppdu_of(initiator);
-        self.edcafs.extended_response(initiator as usize, ppdu.to, ppdu.purpose)
+        self.edcafs.extended_response(initiator as usize, ppdu.sole().station, ppdu.purpose)
     }
 
     /// Counts a block ACK addressed to `station`, received or lost.

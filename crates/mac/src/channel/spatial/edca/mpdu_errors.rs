@@ -129,7 +129,7 @@ impl SpatialEdca {
             .map(|place| !has_preamble || !draws.chance(libm::exp(on_air.log_success(place, chunks))))
             .collect();
         let ppdu = &mut self.edcafs.contenders[self.current[sender as usize]].ppdu;
-        ppdu.mark_lost(|place, _| lost[place]);
+        ppdu.sole_mut().mark_lost(|place, _| lost[place]);
         Some(ppdu.is_read())
     }
 }
@@ -156,7 +156,7 @@ impl SpatialChannel {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let Some(extended) = edca.extended_response(response.kind, response.to) else { return };
         let (mode, ppdu) = (extended.mode, edca.ppdu_of(response.to));
-        let length = edca.edcafs.response_length(response.to as usize, ppdu.to, ppdu.purpose);
+        let length = edca.edcafs.response_length(response.to as usize, ppdu.sole().station, ppdu.purpose);
         let parts = extended.parts(length);
         let data_from = response.start + parts.preamble;
         let mpdus = vec![(data_from, data_from + parts.data, 8.0 * length.0 as f64)];

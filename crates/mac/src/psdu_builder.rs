@@ -1,17 +1,11 @@
 //! Length of an A-MPDU to which MPDUs are added (IEEE Std 802.11-2016, 9.7.1).
 
-use wifair_packet::{Packet, Packets};
-
-use super::ppdu::Ppdu;
-use super::waiting::CategoryQueues;
-use super::window::SendWindow;
-
 /// Delimiter of an MPDU in an A-MPDU, in bytes.
-pub(super) const DELIMITER: u64 = crate::frame_length::DELIMITER.0;
+pub(crate) const DELIMITER: u64 = crate::frame_length::DELIMITER.0;
 
 /// The PSDU of an A-MPDU under construction.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PsduBuilder {
+pub(crate) struct PsduBuilder {
     pub psdu: u64,
     /// Where the next subframe would begin.
     pub next: u64,
@@ -75,32 +69,18 @@ impl PsduBuilder {
     }
 }
 
-/// A packet that was just made an MPDU of `length` bytes; `number` is the sequence number of the next MPDU.
-pub(super) struct SameSizePackets {
-    pub packet: Packet,
-    pub length: u64,
+/// State after the construction of a PPDU, valid while its MPDUs do not change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BuildState {
+    pub builder: PsduBuilder,
+    /// Window of its MPDUs, and the sequence number after the last one considered.
+    pub window: usize,
     pub number: u64,
 }
 
-impl SameSizePackets {
-    /// Adds the packets behind it that have the same size and receiver, all at once; returns their number.
-    #[inline]
-    pub fn add_following(
-        &self,
-        window: &mut SendWindow,
-        waiting: &mut CategoryQueues,
-        ppdu: &mut Ppdu,
-        builder: &mut PsduBuilder,
-        packets: &Packets,
-    ) -> u64 {
-        let Packet { size, hop, kind, .. } = self.packet;
-        let most = window.room().min(builder.how_many_fit(self.length));
-        let is_alike = |packet: &Packet| (packet.size, packet.hop, packet.kind) == (size, hop, kind);
-        let count = waiting.take_matching(most, size, |id| is_alike(&packets[id]), |ids| window.push_together(ids));
-        if count > 0 {
-            ppdu.add_mpdus(self.number, builder.end(self.length), builder.stride(self.length), count);
-            builder.add_many(self.length, count);
-        }
-        count
+impl BuildState {
+    /// State after MPDUs of this window; `number` is the next sequence number.
+    pub const fn of(builder: PsduBuilder, window: usize, number: u64) -> Self {
+        Self { builder, window, number }
     }
 }
