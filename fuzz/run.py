@@ -28,11 +28,11 @@ from typing import Any
 
 import wifair
 from wifair import _core
-from wifair._optional.measure import wire
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.flow import Flow, Limits
-from wifair._optional.measure.server import MeasurementTask
 from wifair.importers import read_flent, read_iperf3
+from wifair.optional.measure import wire
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.flow import Flow, Limits
+from wifair.optional.measure.server import MeasurementTask
 
 HERE = Path(__file__).parent
 LONGEST_S = 20.0

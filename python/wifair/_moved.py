@@ -19,7 +19,7 @@ MODULES = {
     "wifair.finishing": "wifair.metrics",
     "wifair.keys": "wifair.scenario.keys",
     "wifair.latency": "wifair.metrics",
-    "wifair.measure": "wifair._optional.measure",
+    "wifair.measure": "wifair.optional.measure",
     "wifair.output": "wifair.results.folder",
     "wifair.report": "wifair._output.report",
     "wifair.saved": "wifair.read_results",

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 import wifair
 from click.testing import CliRunner
-from wifair._optional.measure.coordinator import slug
 from wifair._output import files
 from wifair._output.streams import HIDDEN
 from wifair.cli import main
 from wifair.columns import Columns
 from wifair.figures import comparison, run, style, sweep
+from wifair.optional.measure.coordinator import slug
 from wifair.reproduce._claims import Claims
 from wifair.reproduce._model import Case, Effort, Experiment, Paper
 from wifair.reproduce._session import Outcome, PaperOutcome

@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 import wifair
 from _pytest.mark import ParameterSet
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.journal import Journal
-from wifair._optional.measure.journal import read as read_journal
 from wifair._output import files
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.journal import Journal
+from wifair.optional.measure.journal import read as read_journal
 from wifair.sweeps import Key, Store, checksums, compute, engines, repair, schema
 from wifair.sweeps import _task as task
 from wifair.sweeps._foreign import BoundedConnection

@@ -26,8 +26,8 @@ def sources(root: Path, files: dict[str, str]) -> Path:
             "a cycle of packages: wifair.a",
         ),
         (
-            {"a.py": "from wifair._optional.test import bed", "_optional/test/bed.py": ""},
-            "wifair.a imports wifair._optional.test.bed, which only wifair._optional.test may",
+            {"a.py": "from wifair.optional.test import bed", "optional/test/bed.py": ""},
+            "wifair.a imports wifair.optional.test.bed, which only wifair.optional.test may",
         ),
         ({"a.py": "from wifair.b import _c", "b/_c.py": ""}, "wifair.a imports wifair.b._c, which only wifair.b may"),
     ],
@@ -43,9 +43,9 @@ def test_imports_for_type_checkers_make_no_cycle(tmp_path: Path) -> None:
         "__init__.py": "",
         "a.py": typed,
         "b.py": "import wifair.a",
-        "_optional/test/command.py": "import wifair._optional.test.x",
+        "optional/test/command.py": "import wifair.optional.test.x",
     }
-    assert list(lint.problems(sources(tmp_path, {**files, "_optional/test/x.py": ""}), [])) == []
+    assert list(lint.problems(sources(tmp_path, {**files, "optional/test/x.py": ""}), [])) == []
 
 
 def test_long_files_and_lines_are_found(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import wifair
 from wifair import gallery
-from wifair._optional.measure import report as measured
 from wifair._output import report
+from wifair.optional.measure import report as measured
 from wifair.reproduce import text
 from wifair.scenario import toml
 from wifair.statistics import Interval

@@ -4,7 +4,7 @@
   string literals and rows of tables.
 - Modules of `python/wifair` import each other without cycles, and so do its packages. Imports inside functions count;
   imports for type checkers do not.
-- Nothing but the part itself imports a module of an optional part, `wifair._optional.PART`.
+- Nothing but the part itself imports a module of an optional part, `wifair.optional.PART`.
 - A module whose name begins with `_` is imported by its own folder alone.
 - No two types of the crates have the same name, and no two classes of `python/wifair`. The parameters of an algorithm,
   `Params`, are named by their module, and a file `plain.rs` stands for the shortcuts beside it.
@@ -51,7 +51,7 @@ LARGER_BEFORE = {
     "World": 198,
 }
 NAMED_BY_MODULE = {"Params"}
-OPTIONAL = "wifair._optional"
+OPTIONAL = "wifair.optional"
 
 Graph = dict[str, set[str]]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from wifair import __version__, _optional
+from wifair import __version__, optional
 from wifair._output.streams import plain_streams
 from wifair._output.words import suggestion
 from wifair.cli.common import guarded, occupy_closed_streams, refuse_twice
@@ -29,14 +29,14 @@ COMMANDS = {
     "sweep": ("wifair.cli.sweep", "Simulate a scenario for many parameters and seeds."),
     "results": ("wifair.cli.results", "Show, filter, plot, export and merge what sweeps computed."),
     "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),
-    "measure": ("wifair._optional.measure.command", "Measure on a real network what a scenario describes."),
+    "measure": ("wifair.optional.measure.command", "Measure on a real network what a scenario describes."),
     "emulate": ("wifair.cli.emulate", "Let real programs communicate over the simulated air, in real time."),
     "bpf": ("wifair.cli.bpf", "Load congestion controls of papers into the running kernel."),
     "import": ("wifair.cli.import_export", "Read results of iperf3 or Flent into our tables."),
     "export": ("wifair.cli.import_export", "Write results for another program: Flent."),
     "reproduce": ("wifair.cli.reproduce", "Rerun papers: their figures, and a verdict on each of their claims."),
     "airtime": ("wifair.cli.airtime", "Say how long a frame and its exchange take on the air."),
-    "packetdrill": ("wifair._optional.packetdrill.command", "Run packetdrill scripts against the simulator's TCP."),
+    "packetdrill": ("wifair.optional.packetdrill.command", "Run packetdrill scripts against the simulator's TCP."),
     "list": ("wifair.cli.describe", "List what can be chosen in a scenario, each with its source."),
     "schema": ("wifair.cli.describe", "Print the JSON Schema of scenario files."),
     "completion": ("wifair.cli.completion", "Print a script that completes commands and options in a shell."),
@@ -47,7 +47,7 @@ OPTIONAL = ("measure", "packetdrill")
 
 
 def _installed() -> dict[str, tuple[str, str]]:
-    return {name: about for name, about in COMMANDS.items() if name not in OPTIONAL or _optional.has(name)}
+    return {name: about for name, about in COMMANDS.items() if name not in OPTIONAL or optional.has(name)}
 
 
 class _Commands(click.Group):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeAlias
 
-from wifair import _optional
+from wifair import optional
 from wifair._output.words import reason
 from wifair.capture.capture import Capture, read_capture
 from wifair.exceptions import CaptureError, ResultsError
@@ -69,6 +69,6 @@ def _folder(place: Path) -> list[tuple[str, Found]]:
 
     if (place / FILE).is_file():
         raise ResultsError(f"`{place}` is the store of a sweep: `wifair results {place}` shows it")
-    measured = _optional.module("measure", "results")
+    measured = optional.module("measure", "results")
     cases: dict[str, Results] = measured.cases_in(place) if measured else {}
     return [(f"{place.name}: {name}", results) for name, results in cases.items()]

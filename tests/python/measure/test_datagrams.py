@@ -10,9 +10,9 @@ import time
 from typing import Any
 
 import pytest
-from wifair._optional.measure import transfer
-from wifair._optional.measure.clock import now
-from wifair._optional.measure.flow import Flow
+from wifair.optional.measure import transfer
+from wifair.optional.measure.clock import now
+from wifair.optional.measure.flow import Flow
 
 LINE = {"key": b"k" * 32, "repetition": b"r" * 16, "sample_s": 0.1, "timeout_s": 20.0}
 
@@ -63,7 +63,7 @@ def test_a_sender_whose_interface_is_too_slow_ends(monkeypatch: pytest.MonkeyPat
             time.sleep(0.02)
             return super().send(*arguments)
 
-    monkeypatch.setattr("wifair._optional.measure.transfer.socket.socket", Slow)
+    monkeypatch.setattr("wifair.optional.measure.transfer.socket.socket", Slow)
     sender, receiver = transferred(flow(duration_s=0.2, payload=1000, rate_bps=4_000_000))
     assert 1 < sender["datagrams"] == receiver["datagrams"] <= 36, "0.7 s of 20 ms each, of 100 planned"
 
@@ -75,7 +75,7 @@ def test_datagrams_that_overflow_the_receiver_are_counted(monkeypatch: pytest.Mo
                 time.sleep(0.005)
             return super().recv(*arguments)
 
-    monkeypatch.setattr("wifair._optional.measure.transfer.socket.socket", Late)
+    monkeypatch.setattr("wifair.optional.measure.transfer.socket.socket", Late)
     given = flow(size=200_000, payload=1000, rate_bps=8_000_000, receive_buffer=4096)
     sender, receiver = transferred(given)
     assert sender["datagrams"] == 200

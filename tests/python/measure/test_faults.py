@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 from testbed import COMMAND, SECRET, SERVER, Testbed
-from wifair._optional.measure.coordinator import Coordinator
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.journal import Journal
-from wifair._optional.measure.plan import Plan
-from wifair._optional.measure.results import Measurement
-from wifair._optional.measure.server import Server, Timing
-from wifair._optional.measure.station import Station
+from wifair.optional.measure.coordinator import Coordinator
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.journal import Journal
+from wifair.optional.measure.plan import Plan
+from wifair.optional.measure.results import Measurement
+from wifair.optional.measure.server import Server, Timing
+from wifair.optional.measure.station import Station
 
 pytestmark = pytest.mark.alone
 

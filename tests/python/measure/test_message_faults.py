@@ -17,14 +17,14 @@ from pathlib import Path
 
 import pytest
 from testbed import SECRET
-from wifair._optional.measure import wire
-from wifair._optional.measure.coordinator import Coordinator
-from wifair._optional.measure.errors import MeasureError, ProtocolError
-from wifair._optional.measure.journal import Journal
-from wifair._optional.measure.plan import Plan
-from wifair._optional.measure.results import Measurement
-from wifair._optional.measure.server import Server, Timing
-from wifair._optional.measure.station import Station
+from wifair.optional.measure import wire
+from wifair.optional.measure.coordinator import Coordinator
+from wifair.optional.measure.errors import MeasureError, ProtocolError
+from wifair.optional.measure.journal import Journal
+from wifair.optional.measure.plan import Plan
+from wifair.optional.measure.results import Measurement
+from wifair.optional.measure.server import Server, Timing
+from wifair.optional.measure.station import Station
 
 KEY = SECRET.encode()
 FAULTS = ("lost", "late", "doubled", "reordered", "changed", "cut", "replayed")

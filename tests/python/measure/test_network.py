@@ -20,10 +20,10 @@ import pytest
 import wifair
 from click.testing import CliRunner
 from testbed import ETHERNET, SERVER, Testbed, records
-from wifair._optional.measure import journal
-from wifair._optional.measure.report import text
-from wifair._optional.measure.results import Measurement
 from wifair.cli import main
+from wifair.optional.measure import journal
+from wifair.optional.measure.report import text
+from wifair.optional.measure.results import Measurement
 
 pytestmark = pytest.mark.alone
 

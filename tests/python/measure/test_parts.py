@@ -17,14 +17,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from testbed import SECRET
 from wifair._kernel_tcp import FIELDS, TcpInfo, kernel_has, parse_tcp_info, tcp_info
-from wifair._optional.measure import wireless
-from wifair._optional.measure.clock import Ping, skew
-from wifair._optional.measure.figures import outcome, window
-from wifair._optional.measure.plan import Plan
-from wifair._optional.measure.recorder import MOST_SAMPLES, Recorder
-from wifair._optional.measure.results import Measurement
-from wifair._optional.measure.wireless import Radio, interface_of
 from wifair.cli import main
+from wifair.optional.measure import wireless
+from wifair.optional.measure.clock import Ping, skew
+from wifair.optional.measure.figures import outcome, window
+from wifair.optional.measure.plan import Plan
+from wifair.optional.measure.recorder import MOST_SAMPLES, Recorder
+from wifair.optional.measure.results import Measurement
+from wifair.optional.measure.wireless import Radio, interface_of
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "measure" / "kemerlis2006.toml"
 

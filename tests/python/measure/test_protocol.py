@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from testbed import SECRET
-from wifair._optional.measure import fields, wire
-from wifair._optional.measure import secret as secrets
-from wifair._optional.measure.coordinator import _Talk
-from wifair._optional.measure.errors import MeasureError, ProtocolError, Refused
-from wifair._optional.measure.flow import Flow, Limits
-from wifair._optional.measure.server import MeasurementTask, Server, Timing
-from wifair._optional.measure.station import Station, connect
+from wifair.optional.measure import fields, wire
+from wifair.optional.measure import secret as secrets
+from wifair.optional.measure.coordinator import _Talk
+from wifair.optional.measure.errors import MeasureError, ProtocolError, Refused
+from wifair.optional.measure.flow import Flow, Limits
+from wifair.optional.measure.server import MeasurementTask, Server, Timing
+from wifair.optional.measure.station import Station, connect
 
 KEY = SECRET.encode()
 FLOW = {"name": "f", "station": "a", "direction": "up", "transport": "tcp", "start_s": 0.0, "size": 1000}

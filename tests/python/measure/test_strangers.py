@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 from testbed import SECRET
-from wifair._optional.measure import secret as secrets
-from wifair._optional.measure import strangers, wire
-from wifair._optional.measure.coordinator import Coordinator
-from wifair._optional.measure.errors import ProtocolError, Refused
-from wifair._optional.measure.journal import Journal
-from wifair._optional.measure.plan import Plan
-from wifair._optional.measure.results import Measurement
-from wifair._optional.measure.server import MOST_INBOX_BYTES, Inbox, Server
-from wifair._optional.measure.station import Station, connect
+from wifair.optional.measure import secret as secrets
+from wifair.optional.measure import strangers, wire
+from wifair.optional.measure.coordinator import Coordinator
+from wifair.optional.measure.errors import ProtocolError, Refused
+from wifair.optional.measure.journal import Journal
+from wifair.optional.measure.plan import Plan
+from wifair.optional.measure.results import Measurement
+from wifair.optional.measure.server import MOST_INBOX_BYTES, Inbox, Server
+from wifair.optional.measure.station import Station, connect
 
 pytestmark = pytest.mark.alone
 

@@ -20,13 +20,13 @@ from concurrent.futures import Future
 from typing import Any
 
 from wifair._kernel_tcp import INFINITE_SSTHRESH, TcpInfo, has_tcp_info, tcp_info
-from wifair._optional.measure.clock import now
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.flow import Flow
-from wifair._optional.measure.posix import fcntl, resource
-from wifair._optional.measure.recorder import Recorder
-from wifair._optional.measure.secret import mac, same
 from wifair._output.words import reason
+from wifair.optional.measure.clock import now
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.flow import Flow
+from wifair.optional.measure.posix import fcntl, resource
+from wifair.optional.measure.recorder import Recorder
+from wifair.optional.measure.secret import mac, same
 
 CHUNK = 1 << 16
 POLL_S = 0.25

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from wifair import _core, metrics
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.flow import Flow
-from wifair._optional.measure.plan import PlanCase
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.flow import Flow
+from wifair.optional.measure.plan import PlanCase
 
 NAN = math.nan
 

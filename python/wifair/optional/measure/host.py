@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from wifair._kernel_tcp import has_tcp_info, kernel_has
-from wifair._optional.measure import capture as captures
-from wifair._optional.measure.clock import now
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.transfer import End
-from wifair._optional.measure.wireless import Radio, RtsThreshold, interface_of
+from wifair.optional.measure import capture as captures
+from wifair.optional.measure.clock import now
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.transfer import End
+from wifair.optional.measure.wireless import Radio, RtsThreshold, interface_of
 
 RADIO_STEP_S = 1.0
 MOST_RADIO_SAMPLES = 600

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from wifair._core import __version__
-from wifair._optional.measure import fields
-from wifair._optional.measure.clock import now
-from wifair._optional.measure.errors import MeasureError, ProtocolError
-from wifair._optional.measure.journal import Journal
-from wifair._optional.measure.plan import Plan
-from wifair._optional.measure.server import Timing
-from wifair._optional.measure.station import connect
-from wifair._optional.measure.wire import Channel
 from wifair._output.files import below
 from wifair._output.words import reason
+from wifair.optional.measure import fields
+from wifair.optional.measure.clock import now
+from wifair.optional.measure.errors import MeasureError, ProtocolError
+from wifair.optional.measure.journal import Journal
+from wifair.optional.measure.plan import Plan
+from wifair.optional.measure.server import Timing
+from wifair.optional.measure.station import connect
+from wifair.optional.measure.wire import Channel
 
 ATTEMPTS = 2
 """How often a repetition is tried before it has failed."""

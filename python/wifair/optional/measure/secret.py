@@ -16,8 +16,8 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
-from wifair._optional.measure.errors import MeasureError
 from wifair._output.words import reason
+from wifair.optional.measure.errors import MeasureError
 
 ENVIRONMENT = "WIFAIR_SECRET"
 SHORTEST = 16

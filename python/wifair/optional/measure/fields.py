@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from wifair._optional.measure.errors import ProtocolError
+from wifair.optional.measure.errors import ProtocolError
 
 
 def text(message: Mapping[str, Any], key: str, *, most: int = 200) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.wireless import search_path
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.wireless import search_path
 
 LARGEST = 256 << 20
 """The largest capture [bytes]; later packets are not captured."""

@@ -12,10 +12,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.posix import fcntl
 from wifair._output.files import read_regular, sync
 from wifair._output.words import reason
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.posix import fcntl
 
 FORMAT = 1
 NAME = "journal.jsonl"

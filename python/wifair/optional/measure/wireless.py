@@ -17,8 +17,8 @@ import struct
 import subprocess
 from pathlib import Path
 
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.posix import fcntl
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.posix import fcntl
 
 PROC = Path("/proc/net/wireless")
 SIOCGIFADDR = 0x8915

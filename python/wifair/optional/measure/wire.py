@@ -16,9 +16,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from wifair._optional.measure import fields
-from wifair._optional.measure.errors import MeasureError, ProtocolError, Refused
-from wifair._optional.measure.secret import NONCE_BYTES, SALT_BYTES, fresh_nonce, mac, same, stretched
+from wifair.optional.measure import fields
+from wifair.optional.measure.errors import MeasureError, ProtocolError, Refused
+from wifair.optional.measure.secret import NONCE_BYTES, SALT_BYTES, fresh_nonce, mac, same, stretched
 
 PROTOCOL = 2
 PORT = 5010

@@ -8,15 +8,15 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from wifair._optional.measure import fields
-from wifair._optional.measure.clock import now
-from wifair._optional.measure.errors import MeasureError, ProtocolError, Refused
-from wifair._optional.measure.flow import Flow, Limits
-from wifair._optional.measure.host import Host
-from wifair._optional.measure.server import CHUNK, Timing
-from wifair._optional.measure.transfer import StationEnd
-from wifair._optional.measure.wire import Channel, introduce
 from wifair._output.words import reason
+from wifair.optional.measure import fields
+from wifair.optional.measure.clock import now
+from wifair.optional.measure.errors import MeasureError, ProtocolError, Refused
+from wifair.optional.measure.flow import Flow, Limits
+from wifair.optional.measure.host import Host
+from wifair.optional.measure.server import CHUNK, Timing
+from wifair.optional.measure.transfer import StationEnd
+from wifair.optional.measure.wire import Channel, introduce
 
 AGAIN_S = (0.5, 1.0, 2.0, 5.0)
 """Times between attempts to reconnect [s]; the last one is repeated."""

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from wifair._optional.measure import fields, transfer
-from wifair._optional.measure.clock import Ping, Skew, now, skew
-from wifair._optional.measure.errors import MeasureError, ProtocolError
-from wifair._optional.measure.flow import Flow, Limits
-from wifair._optional.measure.host import Host
-from wifair._optional.measure.secret import stretched
-from wifair._optional.measure.strangers import Strangers
-from wifair._optional.measure.wire import PORT, SALT, Channel, Peer, admit
+from wifair.optional.measure import fields, transfer
+from wifair.optional.measure.clock import Ping, Skew, now, skew
+from wifair.optional.measure.errors import MeasureError, ProtocolError
+from wifair.optional.measure.flow import Flow, Limits
+from wifair.optional.measure.host import Host
+from wifair.optional.measure.secret import stretched
+from wifair.optional.measure.strangers import Strangers
+from wifair.optional.measure.wire import PORT, SALT, Channel, Peer, admit
 
 SERVER = "server"
 """The name of this host in results."""

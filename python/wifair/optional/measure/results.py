@@ -12,17 +12,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from wifair._optional.measure import journal
-from wifair._optional.measure.coordinator import slug
-from wifair._optional.measure.errors import MeasureError
-from wifair._optional.measure.figures import outcome
-from wifair._optional.measure.plan import Plan, PlanCase
 from wifair._output import files
 from wifair._output.files import json_text
 from wifair._output.words import counted
 from wifair.capture.capture import read_capture
 from wifair.columns import Columns
 from wifair.exceptions import ResultsError
+from wifair.optional.measure import journal
+from wifair.optional.measure.coordinator import slug
+from wifair.optional.measure.errors import MeasureError
+from wifair.optional.measure.figures import outcome
+from wifair.optional.measure.plan import Plan, PlanCase
 from wifair.results.folder import Folder
 from wifair.results.results import Results
 from wifair.results.stacking import Gathered
@@ -353,7 +353,7 @@ class Measurement:
         return json_text(self.to_dict()) + "\n"
 
     def __repr__(self) -> str:
-        from wifair._optional.measure.report import text  # noqa: PLC0415
+        from wifair.optional.measure.report import text  # noqa: PLC0415
 
         return text(self)
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from wifair import _core
-from wifair._optional.measure import fields
-from wifair._optional.measure.errors import MeasureError, ProtocolError
-from wifair._optional.measure.flow import Flow, Limits
 from wifair.exceptions import ScenarioError
+from wifair.optional.measure import fields
+from wifair.optional.measure.errors import MeasureError, ProtocolError
+from wifair.optional.measure.flow import Flow, Limits
 from wifair.scenario.scenario import read_source
 
 LARGEST = 1 << 20

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from wifair._optional.measure import fields
-from wifair._optional.measure.errors import ProtocolError
-from wifair._optional.measure.wire import NAME
+from wifair.optional.measure import fields
+from wifair.optional.measure.errors import ProtocolError
+from wifair.optional.measure.wire import NAME
 
 CC = re.compile(r"[A-Za-z0-9_-]{1,15}")
 

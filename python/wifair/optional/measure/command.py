@@ -17,17 +17,6 @@ from typing import Any
 
 import click
 
-from wifair._optional.measure import secret as secrets
-from wifair._optional.measure.coordinator import Coordinator
-from wifair._optional.measure.errors import MeasureError, Refused
-from wifair._optional.measure.flow import Limits
-from wifair._optional.measure.journal import Journal
-from wifair._optional.measure.plan import Plan
-from wifair._optional.measure.report import save_figure
-from wifair._optional.measure.results import Measurement
-from wifair._optional.measure.server import Server, Timing
-from wifair._optional.measure.station import Station
-from wifair._optional.measure.wire import NAME, PORT
 from wifair._output.streams import write_data
 from wifair._output.words import counted, reason
 from wifair.cli.common import (
@@ -41,6 +30,17 @@ from wifair.cli.common import (
     trying,
 )
 from wifair.exceptions import ScenarioError
+from wifair.optional.measure import secret as secrets
+from wifair.optional.measure.coordinator import Coordinator
+from wifair.optional.measure.errors import MeasureError, Refused
+from wifair.optional.measure.flow import Limits
+from wifair.optional.measure.journal import Journal
+from wifair.optional.measure.plan import Plan
+from wifair.optional.measure.report import save_figure
+from wifair.optional.measure.results import Measurement
+from wifair.optional.measure.server import Server, Timing
+from wifair.optional.measure.station import Station
+from wifair.optional.measure.wire import NAME, PORT
 
 SECRET = click.option(
     "--secret-file",

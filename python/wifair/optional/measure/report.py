@@ -16,7 +16,7 @@ from wifair.figures.style import COLOURS, DIRECTIONS, Look, new_figure, save, se
 from wifair.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
-    from wifair._optional.measure.results import CaseResults, Measurement
+    from wifair.optional.measure.results import CaseResults, Measurement
 
 
 def text(measurement: Measurement) -> str:
