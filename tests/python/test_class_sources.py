@@ -6,6 +6,7 @@ import importlib
 import json
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
@@ -230,3 +231,75 @@ def test_a_class_that_its_module_no_longer_has_is_refused(folder: Path) -> None:
     importlib.reload(sys.modules["mine_cc"])
     with pytest.raises(wifair.ScenarioError, match="`Window` is not the class that `mine_cc` has now"):
         wifair.Scenario.from_file(folder / "s.toml").with_({"flows.tcp.cc": old})
+
+
+TUNED = """\
+import wifair
+
+GAIN = 2
+TABLE = {"gain": 2}
+calls = 0
+
+def gain():
+    return GAIN
+
+""" + MINE.format(window="gain() + TABLE['gain'] + self.more").removeprefix("import wifair\n\n").replace(
+    "    def on_ack(self, ack):\n",
+    "    more = 1\n\n    def on_ack(self, ack):\n        global calls\n        calls += 1\n",
+)
+
+
+def test_values_set_on_a_module_from_outside_are_part_of_the_hash(folder: Path) -> None:
+    (folder / "mine_cc.py").write_text(TUNED)
+    base = wifair.Scenario.from_file(folder / "s.toml")
+    unloaded = base.hash
+    old = goodput(folder, "out")
+    mine: Any = importlib.import_module("mine_cc")
+    assert mine.calls > 0
+    assert base.hash == unloaded, "what the module counts itself does not matter"
+    found = {unloaded}
+    mine.GAIN = 9
+    found.add(base.hash)
+    assert goodput(folder, "out") > 2 * old
+    mine.GAIN = 2
+    assert base.hash == unloaded
+    assert goodput(folder, "out") == old, "and it was not computed under another's hash"
+    mine.TABLE["gain"] = 9
+    found.add(base.hash)
+    mine.TABLE["gain"] = 2
+    mine.Window.more = 9
+    found.add(base.hash)
+    mine.Window.more = 1
+    whole = mine.gain
+    mine.gain = lambda: 9
+    found.add(base.hash)
+    mine.gain = whole
+    assert base.hash == unloaded
+    assert len(found) == 5
+    with Store(folder / "out", create=False) as store:
+        assert store.count() == 2
+
+
+def test_values_set_from_outside_do_not_reach_other_processes(folder: Path) -> None:
+    (folder / "mine_cc.py").write_text(TUNED)
+    mine: Any = importlib.import_module("mine_cc")
+    mine.Window.more = 9
+    match = r"`mine_cc\.Window\.more` was set after `mine_cc` was loaded"
+    with ProcessPoolExecutor(1) as executor, pytest.raises(wifair.ScenarioError, match=match):
+        wifair.sweep(folder / "s.toml", seeds=[1, 2], out=folder / "out", executor=executor)
+
+
+def test_values_of_a_module_imported_before_wifair_are_part_of_the_hash(folder: Path) -> None:
+    (folder / "helper_cc.py").write_text("SIZE = 2\n")
+    (folder / "mine_cc.py").write_text("import helper_cc\n" + MINE.format(window="helper_cc.SIZE"))
+    code = """\
+        import helper_cc
+        import wifair
+        s = wifair.Scenario.from_file("s.toml")
+        before = s.hash
+        wifair.run(s)
+        assert s.hash == before
+        helper_cc.SIZE = 9
+        assert s.hash != before
+        """
+    subprocess.run([sys.executable, "-c", dedent(code)], cwd=folder, timeout=60, check=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from wifair.exceptions import ScenarioError
-from wifair.extensions import live_code, loaded
+from wifair.extensions import live_code, loaded, set_outside
 
 STANDARD = sys.stdlib_module_names - {"__main__"}
 PYTHON = f"python {sys.version_info.major}.{sys.version_info.minor}"
@@ -31,7 +31,8 @@ class _Found(NamedTuple):
 def digest(names: Iterable[str], folder: str) -> str:
     """Get the SHA-256 of the sources of classes, and of what they import, in hexadecimal.
 
-    It covers what runs: of a module that is loaded, the source that it was loaded from. Of the standard library and of
+    It covers what runs: of a module that is loaded, the source that it was loaded from, and the values that were set on
+    it from outside. Of the standard library and of
     installed packages it covers the versions, of interactive classes their code and what that refers to. Nothing is
     imported for that: who reads a scenario runs none of its code.
 
@@ -60,6 +61,8 @@ def digest(names: Iterable[str], folder: str) -> str:
     for part, found in sorted(modules.items()):
         number.update(f"\0{part}\0{len(found.data)}\0".encode())
         number.update(found.data)
+        for key, value in _set_outside(part, found).items():
+            number.update(f"\0{key}\0".encode() + value)
     return number.hexdigest()
 
 
@@ -78,6 +81,27 @@ def require_unchanged(names: Iterable[str], folder: str) -> None:
             for part, found in _files(start, folder, needed=False).items():
                 if found.source is not None and _read(found.path) != found.source.data:
                     raise _changed(part, found.path)
+
+
+def require_as_loaded(names: Iterable[str], folder: str) -> None:
+    """Refuse classes for whose modules values were set from outside: another process loads them without.
+
+    Raises
+    ------
+    ScenarioError
+        If there is one; the message names the value.
+    """
+    for name in names:
+        for part, found in _files(name.partition(":")[0], folder, needed=False).items():
+            for key in _set_outside(part, found):
+                raise ScenarioError(
+                    f"error: `{part}.{key}` was set after `{part}` was loaded, which other processes do not know: "
+                    "write the value into its file and restart Python, or use threads\n"
+                )
+
+
+def _set_outside(module: str, found: _Found) -> dict[str, bytes]:
+    return {} if found.source is None or found.path.suffix != ".py" else set_outside.of(module, found.source.data)
 
 
 def _changed(module: str, path: Path) -> ScenarioError:

@@ -75,13 +75,44 @@ def digest(cls: type) -> bytes:
     return walk.number.digest()
 
 
+def namespace(module: ModuleType) -> dict[str, bytes]:
+    """Get the SHA-256 of what each name of a module stands for, and each attribute of its own classes.
+
+    Objects that are neither data, functions nor classes count by their class: their state may change as they are used.
+    """
+    digests: dict[str, bytes] = {}
+    for name, value in [*vars(module).items()]:
+        is_part = isinstance(value, ModuleType) and value.__name__ == f"{module.__name__}.{name}"
+        if name.startswith("__") or is_part:
+            continue
+        digests[name] = _digest_in(module, value)
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            for part, held in _attributes(value):
+                digests[f"{name}.{part}"] = _digest_in(module, held)
+    return digests
+
+
+def _digest_in(module: ModuleType, value: object) -> bytes:
+    walk = _Walk(module.__name__)
+    walk.value(value, MOST_DEEP)
+    return walk.number.digest()
+
+
+def _attributes(cls: type) -> Iterator[tuple[str, object]]:
+    """List what a class has of its own, by name."""
+    for name, part in sorted(vars(cls).items()):
+        if name not in ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"):
+            yield name, part
+
+
 def is_typed(module: str | None) -> bool:
     """Whether a module is in no file, because it was typed: in a notebook or an interactive session."""
     return not getattr(sys.modules.get(module or ""), "__file__", None)
 
 
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, inside: str | None = None) -> None:
+        self.inside = inside  # the module whose functions are read, and not what their names stand for
         self.number = hashlib.sha256()
         self.modules: set[str] = set()
         self._seen: dict[int, int] = {}
@@ -141,16 +172,17 @@ class _Walk:
         self._say("class", cls.__module__, cls.__qualname__)
         if cls.__module__ in LIBRARY and sys.modules.get(cls.__module__) is not None and _is_in(cls):
             return
+        if cls.__module__ == self.inside:
+            return  # its attributes are told one by one
         if not is_typed(cls.__module__):
             self.modules.add(cls.__module__)
             if "<locals>" not in cls.__qualname__:
                 return
         for base in cls.__bases__:
             self.value(base, depth - 1)
-        for name, part in sorted(vars(cls).items()):
-            if name not in ("__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__"):
-                self._say(name)
-                self.value(part, depth - 1)
+        for name, part in _attributes(cls):
+            self._say(name)
+            self.value(part, depth - 1)
 
     def _function(self, function: FunctionType, depth: int) -> None:
         self._say("function", function.__module__, function.__qualname__)
@@ -161,7 +193,7 @@ class _Walk:
                 self._say("empty")
         self.value(function.__defaults__, depth - 1)
         self.value(function.__kwdefaults__, depth - 1)
-        if not is_typed(function.__module__):
+        if not is_typed(function.__module__) and function.__module__ != self.inside:
             self.modules.add(function.__module__)
             if "<locals>" not in function.__qualname__:
                 return
@@ -182,6 +214,8 @@ class _Walk:
         self.value(type(value), depth - 1)
         if hasattr(value, "dtype") and hasattr(value, "tobytes"):  # numpy's arrays and numbers
             self._say(value.dtype, getattr(value, "shape", ()), value.tobytes())
+            return
+        if self.inside is not None:
             return
         try:
             self._say(pickle.dumps(value, 4))

@@ -33,6 +33,8 @@ class LoadedSource(NamedTuple):
 
 
 _sources: dict[str, LoadedSource] = {}
+_values: dict[str, dict[str, bytes]] = {}
+"""What the names of a module stood for when it had been loaded; see `live_code.namespace`."""
 _before: dict[str, tuple[int, int]] = {}
 """Modified when, and how large, the files of modules were that had been loaded before `watch`."""
 _order = itertools.count(1)
@@ -72,6 +74,11 @@ def source_of(name: str, path: str) -> LoadedSource | None:
     return source
 
 
+def values_of(name: str) -> dict[str, bytes] | None:
+    """Get what the names of a module stood for when it had been loaded; None if that was before `watch`."""
+    return _values.get(name)
+
+
 def _stamp(path: str) -> tuple[int, int]:
     try:
         found = os.stat(path)  # noqa: PTH116
@@ -89,6 +96,12 @@ class _Loader(SourceFileLoader):
         replaced = (before.replaced if before is not None else 0) if same else now
         _sources[fullname] = LoadedSource(self.path, data, now, replaced)
         return code
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        from wifair.extensions.live_code import namespace  # noqa: PLC0415 (not at each start of a command)
+
+        _values[module.__name__] = namespace(module)
 
 
 class _Finder:

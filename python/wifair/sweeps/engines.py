@@ -158,9 +158,12 @@ class Given:
         """Begin a run, whose scenario must have the hash of `key` at the end, too."""
         named = scenario._core.classes()
         if named and not isinstance(self._executor, ThreadPoolExecutor):
+            from wifair.extensions.class_sources import require_as_loaded  # noqa: PLC0415
             from wifair.extensions.extending import require_importable  # noqa: PLC0415
 
-            require_importable(name for name, _ in named)
+            names = [name for name, _ in named]
+            require_importable(names)
+            require_as_loaded(names, scenario._folder)
         task = Task(scenario.resolved, key.scenario, key.seed, tables, step_ns, VERSION, self._limit_s, self._metrics)
         return self._executor.submit(perform, task)
 
