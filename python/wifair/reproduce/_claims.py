@@ -17,7 +17,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from wifair.reproduce._criteria import criterion
 from wifair.reproduce._expressions import experiments_of, may_select
 from wifair.reproduce._predicates import expressions_in
-from wifair.reproduce.table import Label, read_records
+from wifair.reproduce._reading import read_rows
+from wifair.reproduce.table import Label
 
 Verdict = Literal[
     "holds", "partly", "depends", "fails", "undecided", "full-only", "calibrated", "definition", "untestable"
@@ -284,7 +285,10 @@ class Recorded(NamedTuple):
 def read_recorded(path: Path) -> dict[str, dict[str, Recorded]]:
     """Read `verdicts.csv`: by claim and effort (``quick``, ``full``)."""
     recorded: dict[str, dict[str, Recorded]] = {}
-    for row in read_records(path):
+
+    def take(row: dict[str, str]) -> None:
         found = Recorded(row["verdict"], int(row["holding"]), row["without"])
         recorded.setdefault(row["claim"], {})[row["effort"]] = found
+
+    read_rows(path, ("claim", "effort", "verdict", "holding", "without"), take)
     return recorded

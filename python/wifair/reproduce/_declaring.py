@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import chain
@@ -13,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from wifair._output.words import suggestion
 from wifair.reproduce._claims import GIVEN, Claim, Claims, Clause, Control, Open, Reading
 from wifair.reproduce._expressions import ExpressionError, SelectedRows, reduced_over, selections, validate
-from wifair.reproduce._places import PaperError, Places, TomlTable, in_short
+from wifair.reproduce._places import Places, TomlTable
 from wifair.reproduce._predicates import expressions_in, kind_of, needs_effect, number
+from wifair.reproduce._reading import read_text, read_toml
 
 if TYPE_CHECKING:
     from wifair.reproduce.table import Label, Table
@@ -70,13 +70,7 @@ def read_claims(path: Path, known: Vocabulary | None = None) -> Claims:
     PaperError
         If something in it is wrong; the message shows everything that is, with its line.
     """
-    places = Places(path)
-    try:
-        document = tomllib.loads(places.text)
-    except tomllib.TOMLDecodeError as error:
-        line = int(found[1]) if (found := re.search(r"line (\d+)", str(error))) else len(places.text.splitlines())
-        text = str(error).partition(" (at")[0]
-        raise PaperError(f"error: {text[:1].lower()}{text[1:]}\n  --> {in_short(path)}:{line}") from None
+    places, document = Places(path, read_text(path)), read_toml(path)
     reader = _Reader(places, document, known)
     claims = reader.read()
     places.stop()
@@ -258,7 +252,7 @@ class _Reader:
             self.wrong(str(error), table, "predicate", error.word)
             return None
         if "by" in full["predicate"] and "by" not in clause["predicate"]:
-            full.setdefault("because", effect["because"])
+            full.setdefault("because", str(effect.get("because", "")))
         good = Clause(**full)
         for text, key in [(good.rows, "rows"), *((one, "predicate") for one in expressions_in(good.predicate))]:
             self._expression(text, key, table, opens)
@@ -356,7 +350,7 @@ def check_rows(
         If a clause names a quantity that an experiment does not measure, or a label or value that no row and no case of
         a full run has.
     """
-    places = Places(path)
+    places = Places(path, read_text(path))
     order = [claim.id for claim in claims.claims]
     seen: set[tuple[int, int, str]] = set()
     for claim in chosen:

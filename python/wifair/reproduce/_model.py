@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import math
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from wifair.reproduce._claims import Claim, Claims, Recorded, read_recorded
 from wifair.reproduce._declaring import Vocabulary, read_claims
 from wifair.reproduce._null_results import NullResult, read_nulls
+from wifair.reproduce._reading import read_toml
 from wifair.reproduce.table import Known, Label, Row, Table, read_known
 from wifair.results.results import Results
 from wifair.scenario.scenario import Scenario
@@ -165,7 +165,7 @@ class Paper:
 
     @cached_property
     def _about(self) -> dict[str, Any]:
-        return tomllib.loads((self.folder / "paper.toml").read_text(encoding="utf-8"))
+        return read_toml(self.folder / "paper.toml", {"title": str, "units": dict})
 
     @property
     def title(self) -> str:
@@ -258,5 +258,5 @@ class Paper:
         path = self.folder / "deviations.toml"
         if not path.is_file():
             return []
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))["deviation"]
+        entries = read_toml(path, {"deviation": list})["deviation"]
         return [Deviation(**entry) for entry in entries]

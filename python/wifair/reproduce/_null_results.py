@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from wifair.reproduce.table import read_records
+from wifair.reproduce._reading import read_rows
 
 
 class NullResult(NamedTuple):
@@ -22,7 +22,10 @@ class NullResult(NamedTuple):
 def read_nulls(path: Path) -> dict[str, dict[str, NullResult]]:
     """Read `nulls.csv`: by claim and null."""
     found: dict[str, dict[str, NullResult]] = {}
-    for row in read_records(path):
+
+    def take(row: dict[str, str]) -> None:
         result = NullResult(int(row["held"]), int(row["still"]), row["touched"] == "yes")
         found.setdefault(row["claim"], {})[row["null"]] = result
+
+    read_rows(path, ("claim", "null", "held", "still", "touched"), take)
     return found

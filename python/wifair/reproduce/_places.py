@@ -46,11 +46,12 @@ class Places:
     ----------
     path : path
         The file.
+    text : str
+        Its contents.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.text = path.read_text(encoding="utf-8")
+    def __init__(self, path: Path, text: str) -> None:
+        self.path, self.text = path, text
         self._lines = self.text.splitlines()
         starts = [(at, found[1]) for at, line in enumerate(self._lines) if (found := HEADER.match(line))]
         ends = [at for at, _ in starts[1:]] + [len(self._lines)]

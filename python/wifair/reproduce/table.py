@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wifair.columns import safe_text
+from wifair.reproduce._reading import read_rows
 from wifair.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -39,25 +40,18 @@ class Known:
 
 def read_records(path: Path) -> list[dict[str, str]]:
     """Read the rows of a CSV file with comments behind ``#``; none if there is no such file."""
-    if not path.is_file():
-        return []
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+    return read_rows(path, (), dict)
 
 
 def read_known(path: Path) -> list[Known]:
     """Read a CSV file with columns ``experiment``, ``quantity``, ``value``, ``source``; all others are labels."""
     fixed = ("experiment", "quantity", "value", "source", "seed")
-    return [
-        Known(
-            row["experiment"],
-            row["quantity"],
-            {name: value for name, value in row.items() if name not in fixed and value},
-            float(row["value"]),
-            row["source"],
-        )
-        for row in read_records(path)
-    ]
+
+    def known(row: dict[str, str]) -> Known:
+        labels = {name: value for name, value in row.items() if name not in fixed and value}
+        return Known(row["experiment"], row["quantity"], labels, float(row["value"]), row["source"])
+
+    return read_rows(path, ("experiment", "quantity", "value", "source"), known)
 
 
 @dataclass
