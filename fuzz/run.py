@@ -26,7 +26,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+import made
 import wifair
+from made import told
 from wifair import _core
 from wifair.importers import read_flent, read_iperf3
 from wifair.optional.measure import wire
@@ -53,12 +57,6 @@ HOSTILE = (
     "]]>",
     "&lt;b&gt;",
 )
-
-
-def told(error: Exception) -> None:
-    """See that an error says something."""
-    if not str(error):
-        raise AssertionError(f"{type(error).__name__} says nothing")
 
 
 def scenario_table(rng: random.Random) -> dict[str, Any]:
@@ -612,6 +610,10 @@ TARGETS: dict[str, Callable[[random.Random], None]] = {
     "links": links,
     "classes": classes,
     "scripts": scripts,
+    "twins": made.twins(scenario_table),
+    "explanations": made.explanations(scenario_table),
+    "airtimes": made.airtimes,
+    "papers": lambda rng: made.papers(rng, mutate),
 }
 
 
