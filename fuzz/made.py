@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import wifair
-from wifair.capture_twin import scenario_text
-from wifair.exchange_time import AirtimeError, airtime
+from wifair._airtime import AirtimeError, airtime
+from wifair.capture.twin import scenario_text
 from wifair.explaining import explain
-from wifair.reproduce.declaring import read_claims
-from wifair.reproduce.places import PaperError
+from wifair.reproduce._declaring import read_claims
+from wifair.reproduce._places import PaperError
 
 HERE = Path(__file__).parent
 SHORT_S = 10.0

@@ -558,7 +558,7 @@ class Mine(Base):
 
 def classes(rng: random.Random) -> None:
     """Hash damaged sources of classes: the same twice, and another after a change."""
-    from wifair.class_sources import digest  # noqa: PLC0415
+    from wifair.extensions.class_sources import digest  # noqa: PLC0415
 
     source = bytearray(CLASS * rng.choice((1, 1, 50)))
     for _ in range(rng.randint(0, 6)):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -15,12 +17,15 @@ from pathlib import Path
 import pytest
 import wifair
 from click.testing import CliRunner
+from emulating import CELL, WHY_NOT
+from emulating import wifair as emulate
 from wifair._output.streams import HIDDEN
 from wifair.cli import main
 from wifair.sweeps import checksums, compute
 from wifair.sweeps.schema import FILE
 
 FULL = Path("/dev/full")
+F_SETPIPE_SZ = 1031  # of Linux
 TESTS = Path(__file__).parents[1]
 SCRIPTS = TESTS.parent / "crates" / "packetdrill" / "tests" / "scripts"
 pytestmark = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
@@ -36,9 +41,49 @@ def folder(text: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     wifair.run(scenario, pcap=path / "pcap")
     for name in ("3up.json", "three_up.flent.gz"):
         shutil.copy(TESTS / "data" / "exchange" / name, path)
+    (path / "cell.toml").write_text(CELL)
+    if not WHY_NOT:
+        told = emulate("emulate", "cell.toml", "--no-flows", "--quiet", "--record", "packets.rec", "--exec", "sta1",
+                       "ping -c 2 -i 0.1 server", cwd=path)  # fmt: skip
+        assert told.returncode == 0, told.stderr
+    measure_at(path)
     shutil.copy(SCRIPTS / "rfc2018_a_gap_is_reported.pkt", path / "passes.pkt")
     return path
 
+
+def measure_at(path: Path) -> None:
+    """Measure a transfer over the loopback interface into the folder `measured`."""
+    (path / "secret").write_text("a secret that only these tests know")
+    (path / "secret").chmod(0o600)
+    (path / "plan.toml").write_text(PLAN)
+    command = [sys.executable, "-m", "wifair", "measure"]
+    secret = ["--secret-file", "secret"]
+    server = subprocess.Popen(
+        [*command, "serve", "--port", "0", *secret], cwd=path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert server.stderr is not None
+    try:
+        port = next(found[1] for line in server.stderr if (found := re.search(r"127\.0\.0\.1:(\d+)", line)))
+        address = ["--server", f"127.0.0.1:{port}"]
+        run = [*command, "run", "plan.toml", *address, "--as", "sta1", "--out", "measured", "--quiet", *secret]
+        done = subprocess.run(run, cwd=path, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+    finally:
+        server.terminate()
+        server.communicate(timeout=20)
+
+
+PLAN = """
+repetitions = 2
+pause = "20 ms"
+transfer.size = "100 kB"
+[[stations]]
+name = "sta1"
+[[cases]]
+name = "one"
+directions = ["up"]
+flows = [{ station = "sta1" }]
+"""
 
 COMMANDS = [
     "--help",
@@ -79,9 +124,16 @@ COMMANDS = [
     "export --help",
     "measure --help",
     "measure run --help",
+    "measure run plan.toml --check",
+    "measure report measured",
+    "measure report measured --json",
+    "measure report measured --case one",
     "emulate --help",
+    "emulate --clean",
+    *(["emulate --replay packets.rec", "emulate --replay packets.rec --json"] if not WHY_NOT else []),
     "lab --help",
     "bpf --help",
+    "bpf list",
 ]
 
 
@@ -124,38 +176,40 @@ def test_a_closed_pipe_ends_every_command_quietly(command: str, folder: Path) ->
     assert (process.wait(timeout=60), said) == (0, ""), command
 
 
+def test_a_lab_that_cannot_print_its_address_ends(folder: Path) -> None:
+    arguments, environment = wifair_command("lab s.toml --no-browser", unbuffered=False)
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            arguments, cwd=folder, env=environment, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False
+        )
+    assert done.returncode == 1
+    assert b"cannot write to standard output" in done.stderr
+
+
 LONG = ("results out --runs --json", "results out --table flows --csv -", "schema", "run s.toml --quiet --json")
 
 
-@pytest.mark.parametrize("command", LONG)
-def test_a_slow_reader_gets_all_and_a_closed_pipe_ends_quietly(command: str, folder: Path) -> None:
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_slow_reader_gets_all(command: str, folder: Path) -> None:
     arguments, environment = wifair_command(command, unbuffered=False)
     right = subprocess.check_output(arguments, cwd=folder, env=environment, timeout=60)
-    assert len(right) > 4096
-    for unbuffered in (False, True):
+    assert len(right) > 4096 or command not in LONG
+    for unbuffered in (False, True) if command in LONG else (True,):
         arguments, environment = wifair_command(command, unbuffered=unbuffered)
         reader, writer = os.pipe()
+        fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
         os.set_blocking(writer, False)  # as some parents leave it
         process = subprocess.Popen(arguments, cwd=folder, env=environment, stdout=writer, stderr=subprocess.PIPE)
         os.close(writer)
         got = b""
         time.sleep(0.3)
-        while part := os.read(reader, 3000):
+        while part := os.read(reader, 1500):
             got += part
+            time.sleep(0.001)
         os.close(reader)
-        _, said = process.communicate(timeout=60)
-        assert (process.returncode, said) == (0, b"")
+        process.communicate(timeout=60)
+        assert process.returncode == 0
         assert got == right
-
-        process = subprocess.Popen(
-            arguments, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        assert process.stdout is not None
-        process.stdout.close()
-        assert process.stderr is not None
-        with process.stderr:
-            assert process.stderr.read() == b""
-        assert process.wait(timeout=60) == 0
 
 
 def test_a_limit_on_the_size_of_files_is_an_error(folder: Path, tmp_path: Path) -> None:
