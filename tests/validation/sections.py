@@ -15,9 +15,8 @@ AS_ABOVE = "`ns-2` and `ns-2 with DSDV` as for TCP over one cell."
 STILL = (
     "ns-2's DSDV and ARP affect its results: routes lead through other stations or are missing, ARP requests are "
     "broadcasts that collide, and the full queue of the access point drops their answers, so that a flow waits for its "
-    "third or fourth SYN (all seen in traces). These effects are neither 802.11 nor TCP, and a cell of wifair does not "
-    "have them. `ns-2` therefore stands for runs with fixed routes, found by DSDV before the first flow, and known "
-    "addresses, if there are such runs; the original runs are shown as `ns-2 with DSDV`."
+    "third or fourth SYN (all seen in traces). `ns-2` therefore stands for runs with fixed routes, found by DSDV before "
+    "the first flow, and known addresses, if there are such runs; the original runs are shown as `ns-2 with DSDV`."
 )
 
 SECTIONS = (
@@ -145,9 +144,7 @@ SECTIONS = (
         "802.11b, 11 and 2 Mb/s, queues of 50 and 100 packets, 10 ms of wired delay. ns-2 has a window of 1000 "
         "packets. "
         + STILL
-        + " With Sack1 and 20 uploads, they lower Jain's index from 0.74 to 0.68 with 100 packets, and from 0.40 to "
-        "0.34 with 50 (20 to 50 runs each). ns-3 has SACK, no timestamps, buffers of 1 MB, an initial window of one "
-        "segment and no delayed ACKs; the stations are on a circle of 5 m.",
+        + " ns-3 has SACK, no timestamps, buffers of 1 MB, an initial window of one segment and no delayed ACKs; the stations are on a circle of 5 m.",
         cells.tcp,
         levels=(GOODPUT,),
         index="Jain",
