@@ -115,3 +115,9 @@ def test_a_file_that_stands_for_shortcuts_may_repeat_their_types(tmp_path: Path)
     sources(tmp_path, {"__init__.py": ""})
     expected = "2 types are named Shortcut: crates/a/src/one/fast/mod.rs, crates/a/src/two/plain.rs"
     assert list(lint.problems(tmp_path, [])) == [expected]
+
+
+def test_words_are_those_of_sentences() -> None:
+    code = "<!-- not run -->\n```sh\nwifair run\n```"
+    page = f"# A title\n\n{code}\n\nTwo words, `code` too - and <b>a</b> [link](page.md).\n\n| a | b |\n"
+    assert lint.words(page) == 2 + 7

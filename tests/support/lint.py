@@ -10,6 +10,7 @@
   `Params`, are named by their module, and a file `plain.rs` stands for the shortcuts beside it.
 - Folders of a crate use each other without cycles. Cargo refuses cycles of crates, and the layers of `crates/sim`
   have their own test, `crates/sim/tests/suite/layers.rs`.
+- The pages of `docs` that are written by hand have at most 30,000 words, tables and code not counted.
 - A Rust type has at most 80 fields and methods, over all files: more than that is several parts in one. The types that
   were larger when this check came may not grow.
 """
@@ -32,6 +33,9 @@ MOST_LINES = 700
 WIDEST = 120
 EXEMPT = re.compile(r'"|^\s*//[!/]? \||\\n')
 SOURCES = ("*.rs", "*.py", "*.toml")
+MOST_WORDS = 30_000
+GENERATED = {"keys", "lessons", "python", "reference"}
+NO_PROSE = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1[ ]*$|<[^>]+>|^ *\|.*?$", re.MULTILINE | re.DOTALL)
 VISIBLE = r"(?:pub(?:\([^)]*\))? )?"
 RUST_TYPE = re.compile(rf"^(?: *{VISIBLE}(?:struct|enum|trait|union)|{VISIBLE}type) (\w+)", re.MULTILINE)
 RUST_USE = re.compile(r"^[^/]*\bcrate::(\w+)", re.MULTILINE)
@@ -181,6 +185,21 @@ def storeys(root: Path) -> Iterator[str]:
             yield f"{name} has {fields} fields and {methods} methods, at most {most} together: split it into parts"
 
 
+def words(page: str) -> int:
+    """Count the words of a page, without its tables and its code."""
+    return sum(any(map(str.isalnum, word)) for word in NO_PROSE.sub("", page).split())
+
+
+def too_much_to_read(root: Path) -> Iterator[str]:
+    """Say whether the pages that people write are too long together."""
+    pages = [
+        path for path in (root / "docs").rglob("*.md") if path.relative_to(root / "docs").parts[0] not in GENERATED
+    ]
+    count = sum(words(path.read_text(encoding="utf-8")) for path in pages)
+    if count > MOST_WORDS:
+        yield f"docs: {count} words of prose, at most {MOST_WORDS}: say less, or say it once"
+
+
 def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     """Report all problems below `root`, in its `files` and in `python/wifair`."""
     for path in files:
@@ -193,6 +212,7 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
         yield from cycle(folders(crate), f"folders of {crate.name}")
     yield from names_twice(root)
     yield from storeys(root)
+    yield from too_much_to_read(root)
 
 
 def main() -> int:

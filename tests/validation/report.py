@@ -30,13 +30,13 @@ it and runs every row with 20 seeds (`tests/validation`); the references are in 
 Each section has a figure, and a table in CSV with the mean of wifair's seeds, its minimum (`low`) and maximum (`high`).
 An aggregate agrees if it lies within the tolerance. Indices, and flows that compete by chance, are compared by
 Student's t test (`p`); if the reference has a single run, the test uses the prediction interval of wifair's seeds. Such
-a comparison differs if p is at most {cutoff:.2g} (Benjamini and Hochberg, 1995: one in twenty of the differences found may
-be due to chance) and the means are more than 1 % apart.
+a comparison differs if p is at most {cutoff:.2g} (Benjamini and Hochberg, 1995: one in twenty of the differences
+found may be due to chance) and the means are more than 1 % apart.
 
-Three indications do not depend on what else is compared. A comparison with p below 5 % that passes is marked `weak`. Of
-{tests} t tests {alone} have p below 5 %; by chance {expected:.0f} would (probability {chance:.1g}, if they were independent):
-wifair and its references are not identical in every comparison that passes. And {above} means are above those of the
-reference and {below} below (p = {p:.2g} by the sign test); each section has its own numbers.
+Three indications do not depend on what else is compared. A comparison with p below 5 % that passes is marked `weak`.
+Of {tests} t tests {alone} have p below 5 %; by chance {expected:.0f} would (probability {chance:.1g}, if they were
+independent): wifair and its references are not identical in every comparison that passes. And {above} means are above
+those of the reference and {below} below (p = {p:.2g} by the sign test); each section has its own numbers.
 
 Of {total} comparisons with a criterion {agree} agree. The others are shown, each with its reason or as not explained.
 Where ns-2 was run again without the effects of its routing and address resolution, those runs count; its original runs

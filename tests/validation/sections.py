@@ -15,8 +15,8 @@ AS_ABOVE = "`ns-2` and `ns-2 with DSDV` as for TCP over one cell."
 STILL = (
     "ns-2's DSDV and ARP affect its results: routes lead through other stations or are missing, ARP requests are "
     "broadcasts that collide, and the full queue of the access point drops their answers, so that a flow waits for its "
-    "third or fourth SYN (all seen in traces). `ns-2` therefore stands for runs with fixed routes, found by DSDV before "
-    "the first flow, and known addresses, if there are such runs; the original runs are shown as `ns-2 with DSDV`."
+    "third or fourth SYN (all seen in traces). `ns-2` therefore stands for runs with fixed routes, found by DSDV "
+    "before the first flow, and known addresses, if there are such runs; the original runs are shown as `ns-2 with DSDV`."
 )
 
 SECTIONS = (
@@ -142,9 +142,8 @@ SECTIONS = (
         "cell",
         "TCP over one cell: ns-2 and ns-3",
         "802.11b, 11 and 2 Mb/s, queues of 50 and 100 packets, 10 ms of wired delay. ns-2 has a window of 1000 "
-        "packets. "
-        + STILL
-        + " ns-3 has SACK, no timestamps, buffers of 1 MB, an initial window of one segment and no delayed ACKs; the stations are on a circle of 5 m.",
+        "packets. " + STILL + " ns-3 has SACK, no timestamps, buffers of 1 MB, an initial window of one segment and no "
+        "delayed ACKs; the stations are on a circle of 5 m.",
         cells.tcp,
         levels=(GOODPUT,),
         index="Jain",
