@@ -16,7 +16,8 @@ STILL = (
     "ns-2's DSDV and ARP affect its results: routes lead through other stations or are missing, ARP requests are "
     "broadcasts that collide, and the full queue of the access point drops their answers, so that a flow waits for its "
     "third or fourth SYN (all seen in traces). `ns-2` therefore stands for runs with fixed routes, found by DSDV "
-    "before the first flow, and known addresses, if there are such runs; the original runs are shown as `ns-2 with DSDV`."
+    "before the first flow, and known addresses, if there are such runs; the original runs are shown as "
+    "`ns-2 with DSDV`."
 )
 
 SECTIONS = (
