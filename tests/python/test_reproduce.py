@@ -328,7 +328,7 @@ def test_runs_of_another_version_are_named_and_not_read(tmp_path: Path, monkeypa
     store = tmp_path / "store"
     command = ["reproduce", "lee2007/fig2a", "--store", str(store), "--json"]
     with monkeypatch.context() as older:  # as if that version had written the store
-        for name in ("task", "store", "engines", "runs"):
+        for name in ("_task", "store", "engines", "runs"):
             older.setattr(f"wifair.sweeps.{name}.VERSION", "0.0.1+older")
         first = CliRunner().invoke(main, command)
     assert first.exit_code == 0, first.output

@@ -35,7 +35,7 @@ RUNS = 4 * SEEDS
 WORKER = """
 import sys
 import wifair
-from wifair.sweeps import engines, task
+from wifair.sweeps import _task as task, engines
 
 file, out, log = sys.argv[1:]
 lines = open(log, "a", buffering=1)

@@ -69,7 +69,7 @@ class SavedResults:
                 duration_s=float(scenario["duration_s"]),
                 warm_up_s=_warm_up_s(resolved),
                 summary=scenario.get("summary") or f"{_standard(resolved)}{float(scenario['duration_s']):g} s",
-                text=_text(folder / "scenario.toml"),
+                toml=_text(folder / "scenario.toml"),
                 resolved=resolved,
                 ap_queues=_ap_queues(resolved),
             )

@@ -91,7 +91,7 @@ def _as_scenario(plan: Plan, case: PlanCase, outcomes: list[Any]) -> SimpleNames
         duration_s=float(np.mean([o["measured_s"] for o in outcomes])) if outcomes else math.nan,
         warm_up_s=0.0,
         overrides=(),
-        text=plan.text,
+        toml=plan.text,
         resolved=plan.resolved,
         summary=summary,
         _core=SimpleNamespace(summary=summary, classes=list),
