@@ -63,7 +63,7 @@ def test_uploads_of_oda2012_are_as_unfair_as_in_ns2() -> None:
     wifair's seeds.
     """
     scenario = wifair.Scenario.from_file(Path(oda2012.__file__).parent / "uploads.toml")
-    cells = wifair.run(scenario.with_({"tcp.cc": "newreno"}), seeds=range(1, 21)).cells
+    cells = wifair.run(scenario.with_({"tcp.cc": "newreno", "duration": "500 s"}), seeds=range(1, 21)).cells
     (index,) = (known.value for known in oda2012.PAPER.ns2 if is_newreno(known, "jain_index"))
     (total,) = (known.value for known in oda2012.PAPER.ns2 if is_newreno(known, "goodput_mbps"))
     assert cells["jain_index"].min() <= index <= cells["jain_index"].max()
@@ -71,5 +71,5 @@ def test_uploads_of_oda2012_are_as_unfair_as_in_ns2() -> None:
 
 
 def is_newreno(known: Known, quantity: str) -> bool:
-    at = {"tcp": "newreno", "setting": "AP 50", "n": "20"}
+    at = {"tcp": "newreno", "setting": "AP 50, 400 s", "n": "20"}
     return (known.experiment, known.quantity, known.labels) == ("fig2", quantity, at)

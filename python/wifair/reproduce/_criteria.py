@@ -37,11 +37,11 @@ def _tested(predicate: Mapping[str, Any], rows: str, unit: str) -> str:  # noqa:
         if not needs_effect(predicate, rows):
             return f"{kind} {what}{tail}"
         size = least if is_ratio(rows) else f"by {predicate['by']}{tail} at least"
-        return f"{'greater' if kind == 'above' else 'smaller'} {size}"
+        return f"{'greater' if kind == 'above' else 'smaller'} {size if predicate['by'] else ''}".strip()
     if kind == "within":
         if isinstance(what, Mapping):
             return f"within {_percent(what['of_published'])} of the published value"
-        return f"from {what[0]} to {what[1]}{tail}"
+        return f"from {what[0]} to {what[1]}{tail}" if what[0] != what[1] else f"{what[0]}{tail}"
     if kind == "same_as":
         size = f"{predicate['margin']}{tail}" if predicate.get("absolute") else _percent(predicate["margin"])
         return f"all within {size} of each other" if what == "each other" else f"within {size} of each other"

@@ -120,7 +120,7 @@ def _line(of: Paper, judged: Judged) -> str:
     failing = "; ".join(
         clause.says
         for clause, tested in zip(judged.claim.clauses, judged.judgement.first.tested)
-        if tested.result == "fails" and clause.says != judged.claim.says
+        if tested.result == "fails" and clause.says != judged.claim.says and judged.verdict != "full-only"
     )
     tail = f'<div class="small">does not hold: {_e(failing)}</div>' if failing else ""
     return (
@@ -393,7 +393,8 @@ def _short_name(of: Paper, row: Row, among: Sequence[Row]) -> str:
         if any(str(other.labels.get(label)) != str(value) for other in among)
     }
     words = [
-        f"{value}" if isinstance(value, str) else _human(of, f"{label} {value:g}") for label, value in labels.items()
+        of.words.get(value, value) if isinstance(value, str) else _human(of, f"{label} {value:g}")
+        for label, value in labels.items()
     ]
     if not words or any(other.quantity != row.quantity for other in among):
         words.append(of.units.get(row.quantity, row.quantity))

@@ -318,10 +318,17 @@ def _responses(_: Case, results: Results) -> Iterator[Measured]:
 
 
 def _draw_responses(figure: Any, shown: Mapping[str, Table]) -> None:
-    """Draw tables, by the titles of their panels: mean response times over the percentile of the size."""
-    for axes, (title, some) in style.panels(figure, shown.items(), "mean response time [s]"):
+    """Draw tables by the titles of their panels, three in a row: mean response times over the percentile of sizes."""
+    rows = figure.subplots(len(shown) // 3, 3, sharex=True, sharey="row", squeeze=False)
+    for axes, (title, some) in zip(rows.flat, shown.items(), strict=True):
         style.lines(axes, some, "response_s", x="percentile", series="discipline", order=BOTH)
-        axes.set(yscale="log", title=title, xlabel="percentile of sizes")
+        axes.set(yscale="log", title=title)
+    least = min(row.estimate.mean for some in shown.values() for row in some.of("response_s"))
+    for row in rows:  # the axes are logarithmic, so that an interval may go beyond them
+        row[0].set(ylabel="mean response time [s]", ylim=(least / 3, None))
+    for axes in rows[-1]:
+        axes.set_xlabel("percentile of sizes")
+    style.legend_below(figure, *rows.flat)
 
 
 def _draw_grid(figure: Any, table: Table) -> None:
@@ -341,7 +348,7 @@ def _draw_web(figure: Any, table: Table) -> None:
     for offered, cov in product(("0.8", CUT), COVS):
         some = table.where(cov=cov, offered=offered)
         here, kbps = (some(quantity, discipline="FIFO") for quantity in ("cov", "load_kbps"))
-        shown[f"{'pages' if offered == '0.8' else 'open loop'}, CoV {here:.1f}, {kbps / 1e3:.1f} Mb/s"] = some
+        shown[f"{'pages' if offered == '0.8' else 'open loop'}: CoV {here:.1f}, {kbps / 1e3:.1f} Mb/s"] = some
     _draw_responses(figure, shown)
 
 
@@ -373,8 +380,8 @@ PAPER = Paper(
             ("response_s", "transfers", "unfinished", "load_kbps"),
         ),
         Experiment(
-            "fig11", "WLAN, web pages: service time over the percentile of sizes", _web, _responses, _draw_web, WIDE,
-            ("response_s", "transfers", "unfinished", "cov", "load_kbps"),
+            "fig11", "WLAN, web pages: service time over the percentile of sizes", _web, _responses, _draw_web,
+            (6.9, 4.6), ("response_s", "transfers", "unfinished", "cov", "load_kbps"),
         ),
     ),
 )  # fmt: skip

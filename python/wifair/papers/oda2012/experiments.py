@@ -63,15 +63,23 @@ SETTINGS: Mapping[str, Mapping[str, object]] = {
     "AP 600, guard": {**_ap(600), **WITHIN_1_S, **GUARD},
 }
 """Readings: buffers and MAC of ns-2, then others. The paper gives neither the buffers nor when flows start."""
+NS2: Mapping[str, Mapping[str, object]] = {
+    "AP 50, 400 s": {"duration": "500 s"},
+    "all 200, 400 s": {**_all(200), "duration": "500 s"},
+}
+"""The settings of the runs of ns-2, which measure for 400 s."""
 WINDOWS = tuple(setting for setting in SETTINGS if "guard" not in setting)
 """The settings that differ for CTCP."""
 LIMITS = {
-    setting: next((int(word.rstrip(",")) for word in setting.split() if word[0].isdigit()), 50) for setting in SETTINGS
+    setting: next((int(word.rstrip(",")) for word in setting.split() if word[0].isdigit()), 50)
+    for setting in (*SETTINGS, *NS2)
 } | {"stations 1000": 50, "ssthresh 10000": 50}
 """Buffer of the access point [packets]."""
 NODES = (2, 5, 10, 20, 40)
 """Numbers of stations; the points of Fig. 6 are not available."""
 QUICK_NODES = (5, 20)
+"""Those of quick runs, and of settings that are not drawn."""
+DRAWN = ("AP 50", "AP 600", "AP 50, guard", "AP 600, guard")
 NS2_NODES = (2, 5, 15, 20)
 BUFFERS = {"0.1": 0.1, "0.5": 0.5, "0.75": 0.75, "1": 1.0}
 """Buffers of the high-speed path, in bandwidth-delay products."""
@@ -79,15 +87,11 @@ BASE_S = 0.22
 PACKET, PAYLOAD = 1500, 1460
 
 
-def _shorter(effort: Effort) -> dict[str, object]:
-    return {"duration": "160 s"} if effort is Effort.QUICK else {}
-
-
 def _case(
     effort: Effort, tcp: str, setting: str, n: int, seeds: int | None = None,
     labels: Mapping[str, Any] | None = None, series: str | None = None,
 ) -> Case:  # fmt: skip
-    changes = {**TCPS[tcp], **SETTINGS[setting], "stations.count": n, **_shorter(effort)}
+    changes = {**TCPS[tcp], **{**SETTINGS, **NS2}[setting], "stations.count": n}
     if tcp not in PLUS:
         changes.pop("tcp.compound-plus.guard", None)  # no effect; without it, runs are shared with other cases
     chosen = effort.seeds if seeds is None else tuple(range(1, seeds + 1))
@@ -118,8 +122,8 @@ def _fig2(effort: Effort) -> Iterator[Case]:
     for tcp, setting in product(("ctcp", "newreno"), WINDOWS):
         yield _case(effort, tcp, setting, 20)
     if effort is Effort.FULL:
-        for setting in ("AP 50", "all 200"):
-            yield _case(effort, MODULE, setting, 20, 20 if setting == "AP 50" else 3)
+        for tcp, setting in product(("newreno", MODULE), NS2):
+            yield _case(effort, tcp, setting, 20, _ns2_seeds(setting, 20))
 
 
 def _access(effort: Effort) -> Iterator[Case]:
@@ -156,8 +160,6 @@ def _draw_fig2(figure: Any, table: Table) -> None:
 
 # Fig. 3 to 5: windows and queue over time
 
-BEGIN_S = 100.0
-
 
 def _over_time(effort: Effort, n: int, step: str) -> Iterator[Case]:
     for setting in WINDOWS:
@@ -168,7 +170,7 @@ def _windows(case: Case, results: Results) -> Iterator[Measured]:
     """Measure the windows of the fastest flow of each run, and for the first run over time, one point per second."""
     series = results.series
     assert series is not None
-    begin = min(BEGIN_S, results.scenario.duration_s / 3)
+    begin = results.scenario.warm_up_s
     found: dict[str, list[float]] = defaultdict(list)
     for seed in results.seeds:
         flows = results.flows.filter(seed=seed)
@@ -241,14 +243,21 @@ def _draw_queue(figure: Any, table: Table) -> None:
 
 
 def _fig6(effort: Effort) -> Iterator[Case]:
-    for setting, n, tcp in product(SETTINGS, effort.pick(QUICK_NODES, NODES), ("ctcp", *PLUS, "newreno")):
-        yield _case(effort, tcp, setting, n)
+    for setting in SETTINGS:
+        nodes = NODES if effort is Effort.FULL and setting in DRAWN else QUICK_NODES
+        for n, tcp in product(nodes, ("ctcp", *PLUS, "newreno")):
+            yield _case(effort, tcp, setting, n)
     if effort is Effort.QUICK:
         return
-    yield _case(effort, "newreno", "AP 50", 15, 3)
-    for n in NS2_NODES:
-        yield _case(effort, MODULE, "AP 50", n, 20 if n == 20 else 3)
-    yield _case(effort, MODULE, "all 200", 20, 3)
+    for tcp, (setting, n) in product(
+        ("newreno", MODULE), [*product(("AP 50, 400 s",), NS2_NODES), ("all 200, 400 s", 20)]
+    ):
+        yield _case(effort, tcp, setting, n, _ns2_seeds(setting, n))
+
+
+def _ns2_seeds(setting: str, n: int) -> int:
+    """Choose more seeds where the index depends on them."""
+    return 20 if n == 20 and setting.startswith("AP") else 3
 
 
 def _draw_fig6(figure: Any, table: Table, quantity: str, label: str, top: float | None = None) -> None:
@@ -335,7 +344,7 @@ def _coexist(effort: Effort) -> Iterator[Case]:
         for one, other in PAIRS:
             if ("eq 7" in other or "eq 9" in other) and setting != "AP 50":
                 continue
-            changes: dict[str, object] = {**SETTINGS[setting], **_shorter(effort)}
+            changes: dict[str, object] = {**SETTINGS[setting]}
             changes.pop("tcp.compound-plus.guard", None)
             if "guard" in setting and other in PLUS:
                 changes["flows.by_other.tcp.compound-plus.guard"] = True
