@@ -130,7 +130,7 @@ instructions-record: ## record what is counted now
 	$(PYTHON) benches/instructions.py --write
 
 lab: ## build the page of `wifair lab`, and the core for the browser where its target is installed (needs npm)
-	cd lab && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent build
+	cd lab && npm ci --no-audit --no-fund --silent && npm run --silent check && npm run --silent test && npm run --silent build
 	lab/engine.sh
 
 wheel: $(STAMPS)/venv ## abi3 wheel for this platform and source distribution, into dist/

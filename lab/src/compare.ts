@@ -2,15 +2,8 @@
 
 import { byId, el, figure } from "./dom";
 import { ask, type Engine } from "./engine";
-import type { Lab } from "./main";
-import { cell, Curves, type Result, simulate, type Spec } from "./run";
-
-export interface Pinned {
-  spec: Spec;
-  result: Result;
-  lines: Curves;
-  warmUp_s: number;
-}
+import type { Page, Pinned } from "./page";
+import { cell, Curves, simulate, type Spec } from "./run";
 
 /** Figures that are compared: column, label, and factor. */
 const FIGURES: [string, string, number][] = [
@@ -28,8 +21,8 @@ const FIGURES: [string, string, number][] = [
 
 /** 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom (any table of the distribution). */
 const T = [
-  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101,
-  2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11,
+  2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
 /** Mean of independent values, and half width of its 95 % confidence interval. */
@@ -49,7 +42,7 @@ export class Comparison {
   private cache = new Map<string, number[]>();
 
   constructor(
-    private readonly lab: Lab,
+    private readonly lab: Page,
     private readonly engine: Engine,
   ) {}
 
@@ -105,7 +98,13 @@ export class Comparison {
     if (!this.pinned) return;
     const { text, seed } = this.pinned.spec;
     if (text === this.lab.text && seed === this.lab.seed) {
-      panel.replaceChildren(el("p", {}, "This run is pinned. Change something: both runs are shown, with their differences over several seeds."));
+      panel.replaceChildren(
+        el(
+          "p",
+          {},
+          "This run is pinned. Change something: both runs are shown, with their differences over several seeds.",
+        ),
+      );
       return;
     }
     void this.compute(this.generation).catch((why) => this.lab.report(why));
@@ -154,13 +153,36 @@ export class Comparison {
       const [difference, half] = interval(pairs.map((pair) => pair[1] - pair[0]));
       const sure = Math.abs(difference) > half;
       const text = `${difference > 0 ? "+" : ""}${figure(difference)}${Number.isNaN(half) ? "" : ` ± ${figure(half, 2)}`}`;
-      return [el("tr", {}, el("td", {}, label), el("td", {}, figure(a)), el("td", {}, figure(b)), el("td", { class: sure ? "sure" : "" }, text))];
+      return [
+        el(
+          "tr",
+          {},
+          el("td", {}, label),
+          el("td", {}, figure(a)),
+          el("td", {}, figure(b)),
+          el("td", { class: sure ? "sure" : "" }, text),
+        ),
+      ];
     });
     const count = before.length;
     const more = el("button", { type: "button", onclick: () => this.more() }, "More seeds");
     byId("comparison").replaceChildren(
-      el("p", {}, `Means over ${count} of ${this.seeds} seeds for the pinned run and this one, and their difference with its 95 % confidence interval (paired by seed, Student's t; bold if it excludes 0). `, count >= this.seeds ? more : null),
-      el("table", {}, el("thead", {}, el("tr", {}, ...["", "pinned", "this", "difference"].map((name) => el("th", { scope: "col" }, name)))), el("tbody", {}, ...rows)),
+      el(
+        "p",
+        {},
+        `Means over ${count} of ${this.seeds} seeds for the pinned run and this one, and their difference with its 95 % confidence interval (paired by seed, Student's t; bold if it excludes 0). `,
+        count >= this.seeds ? more : null,
+      ),
+      el(
+        "table",
+        {},
+        el(
+          "thead",
+          {},
+          el("tr", {}, ...["", "pinned", "this", "difference"].map((name) => el("th", { scope: "col" }, name))),
+        ),
+        el("tbody", {}, ...rows),
+      ),
     );
   }
 

@@ -8,24 +8,34 @@ const bytes = new TextEncoder();
  * number, and so are quotes, backslashes and exclamation marks; new lines stay, so that the scenario can be read.
  */
 const forPrintf = (text: string): string =>
-  text.replace(/[^\n -~]|['\\!]/gu, (one) => [...bytes.encode(one)].map((byte) => `\\0${byte.toString(8).padStart(3, "0")}`).join(""));
+  text.replace(/[^\n -~]|['\\!]/gu, (one) =>
+    [...bytes.encode(one)].map((byte) => `\\0${byte.toString(8).padStart(3, "0")}`).join(""),
+  );
 
 /** A text between three quotation marks in Python. */
 const forPython = (text: string): string =>
-  text.replace(/[^\n -~]|[\\"]/gu, (one) => {
-    const code = one.codePointAt(0)!;
-    if (one === '"') return one;
-    if (one === "\\") return "\\\\";
-    if (code < 256) return `\\x${code.toString(16).padStart(2, "0")}`;
-    return `\\U${code.toString(16).padStart(8, "0")}`;
-  }).replace(/"""/g, '\\"\\"\\"');
+  text
+    .replace(/[^\n -~]|[\\"]/gu, (one) => {
+      const code = one.codePointAt(0)!;
+      if (one === '"') return one;
+      if (one === "\\") return "\\\\";
+      if (code < 256) return `\\x${code.toString(16).padStart(2, "0")}`;
+      return `\\U${code.toString(16).padStart(8, "0")}`;
+    })
+    .replace(/"""/g, '\\"\\"\\"');
 
 /** Only digits: a seed may come from a link. */
 const digits = (seed: string): string => (/^\d{1,20}$/.test(seed) ? seed : "1");
 
 /** The name of a file, made of small letters, digits and `-`. */
 export function fileName(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 60) || "scenario";
+  return (
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .replace(/^-|-$/g, "")
+      .slice(0, 60) || "scenario"
+  );
 }
 
 /** Commands for a shell that write the scenario and run it. */

@@ -39,7 +39,8 @@ export function figure(value: number, digits = 3): string {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 10 ** digits || Number.isInteger(value)) return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
+  if (size >= 10 ** digits || Number.isInteger(value))
+    return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
   return String(Number(value.toPrecision(digits)));
 }
 

@@ -46,7 +46,11 @@ export class Editor {
     const first = problems.find((problem) => problem.line);
     if (first) {
       this.messages.append(
-        el("button", { type: "button", onclick: () => this.go(first.line!, first.column ?? 1, first.width ?? 1) }, "Go to the line"),
+        el(
+          "button",
+          { type: "button", onclick: () => this.go(first.line!, first.column ?? 1, first.width ?? 1) },
+          "Go to the line",
+        ),
       );
     }
   }

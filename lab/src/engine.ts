@@ -60,9 +60,10 @@ export function decode(bytes: ArrayBuffer): Reply {
   const head = JSON.parse(new TextDecoder().decode(new Uint8Array(bytes, 8, size)));
   const body = 8 + size;
   const tables: Record<string, Table> = {};
-  for (const [name, table] of Object.entries<{ rows: number; columns: { name: string; at: number; texts?: string[] }[] }>(
-    head.tables ?? {},
-  )) {
+  for (const [name, table] of Object.entries<{
+    rows: number;
+    columns: { name: string; at: number; texts?: string[] }[];
+  }>(head.tables ?? {})) {
     const columns = new Map<string, Float64Array | { codes: Uint32Array; texts: string[] }>();
     for (const column of table.columns) {
       columns.set(

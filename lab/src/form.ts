@@ -268,7 +268,10 @@ export class Form {
     this.tree = tree;
     this.standard = standard;
     const paths = MAIN.flatMap((pattern) => this.expand(pattern)).filter((path) => this.isUseful(path));
-    const layout = JSON.stringify([paths.map((path) => [path, this.title(path)]), Object.entries(tree).map(([k, v]) => [k, Array.isArray(v) ? v.length : 0])]);
+    const layout = JSON.stringify([
+      paths.map((path) => [path, this.title(path)]),
+      Object.entries(tree).map(([k, v]) => [k, Array.isArray(v) ? v.length : 0]),
+    ]);
     if (layout !== this.layout) {
       this.layout = layout;
       for (const key of this.shown.keys()) if (!key.startsWith("lesson ")) this.shown.delete(key);
@@ -298,7 +301,10 @@ export class Form {
     return Array.isArray(elements) ? elements.map((_, i) => `${list}[${i}].${rest}`) : [];
   }
 
-  /** Whether the main controls include a key: those without a value are only under "All keys", and absent tables nowhere. */
+  /**
+   * Whether the main controls include a key: those without a value are only under "All keys", and absent tables
+   * nowhere.
+   */
   private isUseful(path: string): boolean {
     const schema = schemaAt(this.schema, path);
     if (!schema || schema.type === "object") return false;
@@ -343,7 +349,13 @@ export class Form {
         const elements = valueAt(this.tree, here);
         (Array.isArray(elements) ? elements : []).forEach((one, i) => {
           const name = valueAt(one, "name");
-          tables.push(this.group(`${here}[${i}]`, name === undefined ? `${key} [${i}]` : `${key} “${String(name)}”`, inner.items!));
+          tables.push(
+            this.group(
+              `${here}[${i}]`,
+              name === undefined ? `${key} [${i}]` : `${key} “${String(name)}”`,
+              inner.items!,
+            ),
+          );
         });
       } else rows.push(this.row(here, key, "all"));
     }
@@ -366,4 +378,3 @@ export class Form {
     return details;
   }
 }
-

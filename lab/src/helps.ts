@@ -1,4 +1,5 @@
-// Tries what may help the scenario: pairs of runs with equal seeds, of which the core says what helps and what it costs.
+// Tries what may help the scenario: pairs of runs with equal seeds, of which the core says what helps and what it
+// costs.
 
 import { byId, el } from "./dom";
 import { ask, type Engine } from "./engine";
@@ -46,7 +47,8 @@ export class Helps {
         byId("tried").replaceChildren(el("progress", { value: head.done, max: head.runs }));
       }
     } catch (error) {
-      if (own === this.number) byId("tried").replaceChildren(el("p", {}, String(error instanceof Error ? error.message : error)));
+      if (own === this.number)
+        byId("tried").replaceChildren(el("p", {}, String(error instanceof Error ? error.message : error)));
     } finally {
       if (own === this.number) byId<HTMLButtonElement>("try").disabled = false;
     }
@@ -61,7 +63,11 @@ export class Helps {
         el("thead", {}, el("tr", {}, ...head.map((cell) => el("th", {}, cell)))),
         el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell))))),
       ),
-      el("p", {}, `Differences, means of ${report.pairs} pairs of equal seeds; helps, costs: the 95 % interval leaves out zero.`),
+      el(
+        "p",
+        {},
+        `Differences, means of ${report.pairs} pairs of equal seeds; helps, costs: the 95 % interval leaves out zero.`,
+      ),
       ...report.left_out.map((one) => el("p", {}, `Left out: ${one.change}: ${one.why}`)),
     );
   }

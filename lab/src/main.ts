@@ -8,24 +8,24 @@ import { ask, type Engine, EngineError, open } from "./engine";
 import { Form, type Tree } from "./form";
 import { Helps } from "./helps";
 import { LESSONS, type Lesson } from "./lessons";
+import type { Checked, Page } from "./page";
 import { Pictures } from "./pictures";
 import { Player } from "./player";
-import { begin, cell, complain, Curves, type Edit, type Finding, goOn, type Problem, type Result, ScenarioError, type Spec } from "./run";
+import {
+  begin,
+  cell,
+  complain,
+  Curves,
+  type Edit,
+  type Finding,
+  goOn,
+  type Problem,
+  type Result,
+  ScenarioError,
+  type Spec,
+} from "./run";
 import { isDark } from "./style-data";
 import { readFragment, saveMenu, type Shared, shareMenu } from "./share";
-
-/** A checked scenario: a description, and its keys with all defaults. */
-export interface Checked {
-  name: string;
-  duration_s: number;
-  warm_up_s: number;
-  standard: string | null;
-  seeds: string[];
-  nodes: string[];
-  flows: { name: string; from: string; to: string; group: number }[];
-  resolved: string;
-  tree: { [key: string]: Tree };
-}
 
 interface Start {
   engine: "http" | "wasm";
@@ -35,7 +35,7 @@ interface Start {
   lesson: string | null;
 }
 
-export class Lab {
+class Lab implements Page {
   readonly start: Start;
   readonly engine: Engine;
   private readonly editor: Editor;
@@ -71,7 +71,11 @@ export class Lab {
     this.name = this.start.name || "scenario.toml";
     const kind = this.start.engine;
     this.engine = open(kind, "main");
-    this.air = new Air(open(kind, "air"), (time) => this.player.go(time), (why) => this.report(why));
+    this.air = new Air(
+      open(kind, "air"),
+      (time) => this.player.go(time),
+      (why) => this.report(why),
+    );
     this.pictures = new Pictures(this);
     this.comparison = new Comparison(this, open(kind, "seeds"));
     this.helps = new Helps(open(kind, "helps"), () => ({ text: this.text, name: this.name }));
@@ -81,14 +85,18 @@ export class Lab {
 
   async open(): Promise<void> {
     const { head } = await ask(this.engine, { ask: "describe" });
-    this.form = new Form(byId("main-controls"), byId("all-controls"), head.schema, (path, value) => this.change(path, value));
+    this.form = new Form(byId("main-controls"), byId("all-controls"), head.schema, (path, value) =>
+      this.change(path, value),
+    );
     this.listen();
     let broken: unknown;
     const shared = await readFragment().catch((why) => {
       broken = why;
       return null;
     });
-    const asked = LESSONS.find((one) => one.id === (this.start.lesson ?? new URLSearchParams(location.search).get("lesson")));
+    const asked = LESSONS.find(
+      (one) => one.id === (this.start.lesson ?? new URLSearchParams(location.search).get("lesson")),
+    );
     if (shared) await this.restore(shared);
     else if (asked) await this.tell(asked);
     else if (this.start.text !== null) await this.write(this.start.text);
@@ -197,12 +205,15 @@ export class Lab {
     const wasAtEnd = was === undefined || this.player.now_s >= was || this.player.now_s > result.end_s;
     const { spec } = result;
     // Show the first piece of a run even if a slider has moved on, so that the plots follow the slider.
-    const rest = result.over || outdated() ? null : goOn(this.engine, spec, result, {
-      outdated,
-      progress: (share) => this.progress(share),
-      partial: (part) => this.show(part),
-      long: (seconds) => this.askAbout(seconds),
-    });
+    const rest =
+      result.over || outdated()
+        ? null
+        : goOn(this.engine, spec, result, {
+            outdated,
+            progress: (share) => this.progress(share),
+            partial: (part) => this.show(part),
+            long: (seconds) => this.askAbout(seconds),
+          });
     this.show(result);
     this.form.show(this.checked.tree, this.checked.standard ?? "");
     this.editor.complain([], "");
@@ -220,7 +231,11 @@ export class Lab {
   private readonly publish = later(300, () => {
     const { text, name, seed } = this;
     const state = { text, name, seed, lesson: this.lesson?.id ?? null };
-    void fetch("state", { method: "POST", body: JSON.stringify(state), headers: { "Content-Type": "application/json" } }).catch(() => {});
+    void fetch("state", {
+      method: "POST",
+      body: JSON.stringify(state),
+      headers: { "Content-Type": "application/json" },
+    }).catch(() => {});
   });
 
   /** Shows a result, possibly of a run still in progress. */
@@ -269,7 +284,11 @@ export class Lab {
             "span",
             { class: "try" },
             ...one.advice.map((advice) =>
-              el("button", { type: "button", title: `Pin this run and set ${advice}`, onclick: () => void this.tryOut(advice) }, advice),
+              el(
+                "button",
+                { type: "button", title: `Pin this run and set ${advice}`, onclick: () => void this.tryOut(advice) },
+                advice,
+              ),
             ),
           ),
         ),
@@ -300,16 +319,34 @@ export class Lab {
     const shown: [string, string, string][] = [
       ["goodput", rate(cell(result, "goodput_bps")), "Sum of the flows' goodput"],
       ["Jain's index", figure(cell(result, "jain_index")), "Of the flows' goodput: 1 if all get the same"],
-      ["up / down", figure(this.lines!.bothWays ? cell(result, "up_down_ratio") : NaN), "Goodput of all uplink flows over that of all downlink flows"],
+      [
+        "up / down",
+        figure(this.lines!.bothWays ? cell(result, "up_down_ratio") : NaN),
+        "Goodput of all uplink flows over that of all downlink flows",
+      ],
       ["AP queue", `${figure(cell(result, "ap_queue_mean_packets"))} packets`, "Mean length over time"],
-      ["AP drops", `${figure(cell(result, "ap_drops_data"))} data, ${figure(cell(result, "ap_drops_ack"))} ACK`, "Packets that the access point's queue dropped"],
+      [
+        "AP drops",
+        `${figure(cell(result, "ap_drops_data"))} data, ${figure(cell(result, "ap_drops_ack"))} ACK`,
+        "Packets that the access point's queue dropped",
+      ],
       ["timeouts", figure(cell(result, "timeouts")), "Expiries of retransmission timers"],
-      ["collided attempts", `${figure(100 * cell(result, "collision_probability"))} %`, "Fraction of the transmission attempts that collided; the air time of collisions is below"],
-      ["idle air", `${figure(100 * cell(result, "air_idle"))} %`, "Fraction of the time in which no frame was on the air"],
+      [
+        "collided attempts",
+        `${figure(100 * cell(result, "collision_probability"))} %`,
+        "Fraction of the transmission attempts that collided; the air time of collisions is below",
+      ],
+      [
+        "idle air",
+        `${figure(100 * cell(result, "air_idle"))} %`,
+        "Fraction of the time in which no frame was on the air",
+      ],
     ];
     const panel = byId("figures");
     if (panel.childElementCount !== shown.length) {
-      panel.replaceChildren(...shown.map(([name, , about]) => el("div", { title: about }, el("span", {}, name), el("b"))));
+      panel.replaceChildren(
+        ...shown.map(([name, , about]) => el("div", { title: about }, el("span", {}, name), el("b"))),
+      );
     }
     shown.forEach(([, value], i) => write(panel.children[i]!.lastElementChild!, value));
   }

@@ -1,6 +1,6 @@
 // Paints the air: each frame, or the fraction of time by kind if there are too many frames.
 
-import { firstEnding, type Frames } from "./air";
+import { firstEnding, type Frames } from "./frames";
 import { css, KIND_NAMES, KINDS } from "./style-data";
 
 /** Height of a station's lane, and the origin of the lanes [pixels]. */
@@ -64,7 +64,8 @@ export function paintAir(g: CanvasRenderingContext2D, view: View): void {
     g.stroke();
     const label = Number(((tick - base) * unit).toFixed(3));
     g.textAlign = at > width - 36 ? "right" : "center"; // the last label would be cut at the edge
-    if (base === 0 || at > LEFT + 36) g.fillText(`${base > 0 ? "+" : ""}${label} ${unit === 1 ? "s" : unit === 1e3 ? "ms" : "us"}`, at, 8);
+    if (base === 0 || at > LEFT + 36)
+      g.fillText(`${base > 0 ? "+" : ""}${label} ${unit === 1 ? "s" : unit === 1e3 ? "ms" : "us"}`, at, 8);
   }
   g.textAlign = "left";
   if (base > 0) g.fillText(`${Number(base.toFixed(6))} s`, 2, 8, LEFT + 8);
@@ -132,7 +133,11 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
     }
   }
   // Lost frames are hatched, so that they can be told apart without colour.
-  for (const [lost, strokes] of [[1, 2], [2, 1], [3, 1]] as const) {
+  for (const [lost, strokes] of [
+    [1, 2],
+    [2, 1],
+    [3, 1],
+  ] as const) {
     let isSet = false;
     for (let i = first; i < last; i++) {
       if (fate[i] !== lost || !isShown(i)) continue;
@@ -174,11 +179,21 @@ function paintFrames(g: Graphics, view: View, x: (time: number) => number, place
 }
 
 /** Paints the NAVs of the stations that decoded a frame and are not its receiver, until a CF-End. */
-function paintNav(g: Graphics, view: View, x: (time: number) => number, placeOf: Int32Array, first: number, last: number): void {
+function paintNav(
+  g: Graphics,
+  view: View,
+  x: (time: number) => number,
+  placeOf: Int32Array,
+  first: number,
+  last: number,
+): void {
   const { nav, end, endsNav, sender, receiver, readers, readBy, interBss, interBssAt } = view.frames!;
   const [ticked, dashed] = [ticks(g), dashes(g)];
   /** The next CF-End in each lane, for the basic NAV and for the other or only one. */
-  const [releasedBasic, released] = [0, 1].map(() => new Float64Array(placeOf.length).fill(Infinity)) as [Float64Array, Float64Array];
+  const [releasedBasic, released] = [0, 1].map(() => new Float64Array(placeOf.length).fill(Infinity)) as [
+    Float64Array,
+    Float64Array,
+  ];
   for (let i = last - 1; i >= first; i--) {
     const until = end[i]! + nav[i]!;
     if (!endsNav[i] && (!(nav[i]! > 0) || x(until) < LEFT || x(end[i]!) > view.width)) continue;
@@ -204,7 +219,13 @@ function paintNav(g: Graphics, view: View, x: (time: number) => number, placeOf:
 const patterns = new Map<string, CanvasPattern>();
 
 /** Returns a fill pattern, drawn once and then cached. */
-function pattern(g: Graphics, name: string, width: number, height: number, draw: (g: Graphics) => void): CanvasPattern | string {
+function pattern(
+  g: Graphics,
+  name: string,
+  width: number,
+  height: number,
+  draw: (g: Graphics) => void,
+): CanvasPattern | string {
   const known = patterns.get(name);
   if (known) return known;
   const canvas = document.createElement("canvas");
@@ -276,8 +297,8 @@ function paintDensity(g: Graphics, view: View, placeOf: Int32Array, first: numbe
     if (place < 0 || column < 0 || column >= columns) continue;
     bins[(place * columns + column) * kinds + (fate[i] ? kinds - 1 : kind[i]!)]! += end[i]! - start[i]!;
   }
-  // With many stations each has a small fraction of the air, so the largest is scaled to fill a lane, to within a factor of
-  // the square root of 2.
+  // With many stations each has a small fraction of the air, so the largest is scaled to fill a lane, to within a
+  // factor of the square root of 2.
   let most = 0;
   for (let at = 0; at < size; at += kinds) {
     let sum = 0;
@@ -286,7 +307,7 @@ function paintDensity(g: Graphics, view: View, placeOf: Int32Array, first: numbe
   }
   if (most <= 0) return;
   const lane = Math.round(LANE * scale);
-  const high = (LANE - 7) * scale / 2 ** (Math.ceil(2 * Math.log2(most)) / 2);
+  const high = ((LANE - 7) * scale) / 2 ** (Math.ceil(2 * Math.log2(most)) / 2);
   const [imageWide, imageHigh] = [columns * wide, lane * view.lanes.length];
   sheet ??= document.createElement("canvas");
   if (sheet.width !== imageWide || sheet.height !== imageHigh) [sheet.width, sheet.height] = [imageWide, imageHigh];

@@ -1,7 +1,7 @@
 // The plots of the page and their contents.
 
 import { byId, figure } from "./dom";
-import type { Lab } from "./main";
+import type { Page } from "./page";
 import { describeLosses } from "./losses";
 import { type Bar, Bars, type Line, LinePlot, Spreads } from "./plots";
 import { cell, type Curves, type Result } from "./run";
@@ -15,14 +15,22 @@ export class Pictures {
   readonly bars: Bars;
   private readonly rtt = new Spreads("RTT", "Round-trip times that TCP measured");
   private readonly delay = new Spreads("One-way delay", "Delays of data packets from sender to receiver");
-  private readonly air = new Shares("Air time", " shares of the measured time", "Fractions of the time by what was on the air.");
-  private readonly losses = new Shares("Losses", " packets by location", "Data packets and TCP ACKs that were dropped or given up, of all flows.");
+  private readonly air = new Shares(
+    "Air time",
+    " shares of the measured time",
+    "Fractions of the time by what was on the air.",
+  );
+  private readonly losses = new Shares(
+    "Losses",
+    " packets by location",
+    "Data packets and TCP ACKs that were dropped or given up, of all flows.",
+  );
   readonly lines: { goodput: LinePlot; fairness: LinePlot; queue: LinePlot; cwnd: LinePlot; rtt: LinePlot };
   chosen = new Set<number>();
   private names = "";
   private isChosen = false;
 
-  constructor(private readonly lab: Lab) {
+  constructor(private readonly lab: Page) {
     const go = (time: number): void => lab.player.go(time);
     this.bars = new Bars((flow) => {
       if (!this.chosen.delete(flow)) this.chosen.add(flow);
@@ -30,14 +38,46 @@ export class Pictures {
       this.show();
     });
     this.lines = {
-      goodput: new LinePlot("Goodput over time", { unit: "Mb/s" }, go, "New payload handed to the application, in each hundredth of the run. Click for a time."),
-      fairness: new LinePlot("Jain's index so far", { unit: "1", right: "up / down", high: 1.03 }, go, "Jain's index of the goodput from the end of the warm-up up to each time. Dashed: ratio of uplink to downlink goodput."),
+      goodput: new LinePlot(
+        "Goodput over time",
+        { unit: "Mb/s" },
+        go,
+        "New payload handed to the application, in each hundredth of the run. Click for a time.",
+      ),
+      fairness: new LinePlot(
+        "Jain's index so far",
+        { unit: "1", right: "up / down", high: 1.03 },
+        go,
+        "Jain's index of the goodput from the end of the warm-up up to each time. Dashed: ratio of uplink to downlink goodput.",
+      ),
       queue: new LinePlot("AP queue", { unit: "packets" }, go, "Packets that wait at the access point."),
-      cwnd: new LinePlot("cwnd", { unit: "segments" }, go, "Congestion windows of the chosen flows. Point at a curve to see why a window shrank.", (sample) => this.whyFell(sample)),
-      rtt: new LinePlot("Smoothed RTT", { unit: "ms" }, go, "TCP's smoothed round-trip time (srtt) of the chosen flows."),
+      cwnd: new LinePlot(
+        "cwnd",
+        { unit: "segments" },
+        go,
+        "Congestion windows of the chosen flows. Point at a curve to see why a window shrank.",
+        (sample) => this.whyFell(sample),
+      ),
+      rtt: new LinePlot(
+        "Smoothed RTT",
+        { unit: "ms" },
+        go,
+        "TCP's smoothed round-trip time (srtt) of the chosen flows.",
+      ),
     };
     const { goodput, fairness, queue, cwnd, rtt } = this.lines;
-    byId("plots").append(this.bars.root, goodput.root, fairness.root, queue.root, cwnd.root, rtt.root, this.rtt.root, this.delay.root, this.air.root, this.losses.root);
+    byId("plots").append(
+      this.bars.root,
+      goodput.root,
+      fairness.root,
+      queue.root,
+      cwnd.root,
+      rtt.root,
+      this.rtt.root,
+      this.delay.root,
+      this.air.root,
+      this.losses.root,
+    );
   }
 
   /** Which windows shrink at a sample, and why: the losses and timeouts of their flows up to it. */
@@ -76,36 +116,88 @@ export class Pictures {
     if (!this.isChosen) {
       // Of many flows, choose those with the most and the least goodput, which are known when the run is over.
       this.isChosen = result.over;
-      const byGoodput = [...result.flows.numbers("goodput_bps")].map((bps, f) => [bps, f] as const).sort((a, b) => b[0] - a[0]);
-      const few = byGoodput.length <= FIRST ? byGoodput : [...byGoodput.slice(0, FIRST / 2), ...byGoodput.slice(-FIRST / 2)];
+      const byGoodput = [...result.flows.numbers("goodput_bps")]
+        .map((bps, f) => [bps, f] as const)
+        .sort((a, b) => b[0] - a[0]);
+      const few =
+        byGoodput.length <= FIRST ? byGoodput : [...byGoodput.slice(0, FIRST / 2), ...byGoodput.slice(-FIRST / 2)];
       this.chosen = new Set(few.map(([, f]) => f));
     }
     const flows = [...this.chosen].filter((f) => f < lines.names.length).sort((a, b) => a - b);
     const pinned = this.lab.comparison.pinned;
     const end = Math.max(result.end_s, pinned?.result.end_s ?? 0);
-    const set = (plot: LinePlot, time: Float64Array, fresh: Line[], before: Line[]): void => plot.show({ time, lines: [...before, ...fresh] }, end);
+    const set = (plot: LinePlot, time: Float64Array, fresh: Line[], before: Line[]): void =>
+      plot.show({ time, lines: [...before, ...fresh] }, end);
     type Times = (l: Curves) => Float64Array;
     /** The curves of a pinned run at the times of this one, thin. */
     const old = (times: Times, of: (l: Curves) => (Omit<Line, "values"> & { values: Float64Array })[]): Line[] =>
       pinned
-        ? of(pinned.lines).map((line) => ({ ...line, label: `${line.label} pinned`, colour: `${line.colour}77`, dash: [3, 3], width: 1, values: resample(times(pinned.lines), line.values, times(lines)) }))
+        ? of(pinned.lines).map((line) => ({
+            ...line,
+            label: `${line.label} pinned`,
+            colour: `${line.colour}77`,
+            dash: [3, 3],
+            width: 1,
+            values: resample(times(pinned.lines), line.values, times(lines)),
+          }))
         : [];
     /** A curve of each chosen flow; in the pinned run, of the flow of the same name. */
     const ofFlows = (plot: LinePlot, times: Times, of: (l: Curves, flow: number) => Float64Array): void => {
-      const here = flows.map((f) => ({ label: lines.names[f]!, values: of(lines, f), colour: colour(f), dash: dashes(f) }));
-      const there = (l: Curves): typeof here => here.flatMap((line) => (l.names.includes(line.label) ? [{ ...line, values: of(l, l.names.indexOf(line.label)) }] : []));
+      const here = flows.map((f) => ({
+        label: lines.names[f]!,
+        values: of(lines, f),
+        colour: colour(f),
+        dash: dashes(f),
+      }));
+      const there = (l: Curves): typeof here =>
+        here.flatMap((line) =>
+          l.names.includes(line.label) ? [{ ...line, values: of(l, l.names.indexOf(line.label)) }] : [],
+        );
       set(plot, times(lines), here, old(times, there));
     };
-    ofFlows(this.lines.goodput, (l) => l.bins, (l, f) => l.goodput(f));
-    ofFlows(this.lines.cwnd, (l) => l.time, (l, f) => l.cwnd(f));
-    ofFlows(this.lines.rtt, (l) => l.time, (l, f) => l.srtt(f));
-    const index = (l: Curves): (Line & { values: Float64Array })[] => [{ label: "Jain", values: l.jain, colour: colour(0), width: 2 }];
+    ofFlows(
+      this.lines.goodput,
+      (l) => l.bins,
+      (l, f) => l.goodput(f),
+    );
+    ofFlows(
+      this.lines.cwnd,
+      (l) => l.time,
+      (l, f) => l.cwnd(f),
+    );
+    ofFlows(
+      this.lines.rtt,
+      (l) => l.time,
+      (l, f) => l.srtt(f),
+    );
+    const index = (l: Curves): (Line & { values: Float64Array })[] => [
+      { label: "Jain", values: l.jain, colour: colour(0), width: 2 },
+    ];
     const ratio: Line = { label: "up/down", values: lines.ratio, colour: colour(1), dash: [6, 4], right: true };
-    set(this.lines.fairness, lines.time, lines.ratio.some(Number.isFinite) ? [...index(lines), ratio] : index(lines), old((l) => l.time, index));
+    set(
+      this.lines.fairness,
+      lines.time,
+      lines.ratio.some(Number.isFinite) ? [...index(lines), ratio] : index(lines),
+      old((l) => l.time, index),
+    );
     const queues = (l: Curves): (Line & { values: Float64Array })[] =>
-      l.queues.slice(0, 8).map((values, ap) => ({ label: l.queues.length > 1 ? `AP ${ap + 1}` : "queue", values, colour: colour(ap), steps: true, width: 1.3 }));
-    set(this.lines.queue, lines.queueTime, queues(lines), old((l) => l.queueTime, queues));
-    const named = (prefix: string, first: string): string[] => [`${prefix}_${first}_s`, ...["p50", "p95", "p99", "max"].map((one) => `${prefix}_${one}_s`)];
+      l.queues.slice(0, 8).map((values, ap) => ({
+        label: l.queues.length > 1 ? `AP ${ap + 1}` : "queue",
+        values,
+        colour: colour(ap),
+        steps: true,
+        width: 1.3,
+      }));
+    set(
+      this.lines.queue,
+      lines.queueTime,
+      queues(lines),
+      old((l) => l.queueTime, queues),
+    );
+    const named = (prefix: string, first: string): string[] => [
+      `${prefix}_${first}_s`,
+      ...["p50", "p95", "p99", "max"].map((one) => `${prefix}_${one}_s`),
+    ];
     this.rtt.show(spreads(result, named("rtt", "min")));
     this.delay.show(spreads(result, named("owd", "idle")));
     this.air.show(airShares(result));
@@ -120,8 +212,17 @@ export class Pictures {
     const pinned = this.lab.comparison.pinned;
     const goodput = lines.goodputUntil(checked?.warm_up_s ?? 0, now_s);
     const before = pinned?.lines.goodputUntil(pinned.warmUp_s, now_s >= result.end_s ? Infinity : now_s);
-    const bars: Bar[] = lines.names.map((name, flow) => ({ name, flow, value: goodput[flow] ?? 0, pinned: before?.[pinned!.lines.names.indexOf(name)] }));
-    this.bars.show(bars, this.chosen, now_s < result.end_s ? ` of each flow, until ${now_s.toFixed(1)} s` : " of each flow");
+    const bars: Bar[] = lines.names.map((name, flow) => ({
+      name,
+      flow,
+      value: goodput[flow] ?? 0,
+      pinned: before?.[pinned!.lines.names.indexOf(name)],
+    }));
+    this.bars.show(
+      bars,
+      this.chosen,
+      now_s < result.end_s ? ` of each flow, until ${now_s.toFixed(1)} s` : " of each flow",
+    );
     const visible = now_s < result.end_s;
     for (const plot of Object.values(this.lines)) plot.now(now_s, visible);
   }
@@ -139,7 +240,10 @@ export class Pictures {
   }
 }
 
-function spreads(result: Result, names: string[]): { name: string; flow: number; at: [number, number, number, number, number] }[] {
+function spreads(
+  result: Result,
+  names: string[],
+): { name: string; flow: number; at: [number, number, number, number, number] }[] {
   const { flows } = result;
   const columns = names.map((name) => flows.numbers(name));
   return flows.texts("name").map((name, flow) => ({
@@ -180,7 +284,11 @@ const LOST: [string, string][] = [
 function losses(result: Result): Share[] {
   const sum = (column: string): number => result.flows.numbers(column).reduce((a, b) => a + b, 0);
   const rows = [["data", "data", 0] as const, ["ack", "ACK", 5] as const].flatMap(([kind, word, place]) =>
-    LOST.map(([column, where]) => ({ name: `${word}, ${where}`, value: sum(`${kind}_drops_${column}`), colour: colour(place) })),
+    LOST.map(([column, where]) => ({
+      name: `${word}, ${where}`,
+      value: sum(`${kind}_drops_${column}`),
+      colour: colour(place),
+    })),
   );
   return rows.filter((one) => one.value > 0).map((one) => ({ ...one, text: figure(one.value) }));
 }

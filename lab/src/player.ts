@@ -1,7 +1,7 @@
 // Playback: play and pause, steps to the next event, and the keyboard.
 
 import { byId, el } from "./dom";
-import type { Lab } from "./main";
+import type { Page } from "./page";
 import { describeLosses, happened } from "./losses";
 
 const SPEEDS: [string, number][] = [
@@ -37,7 +37,7 @@ export class Player {
   private readonly clock = byId("clock");
   private readonly button = byId<HTMLButtonElement>("play");
 
-  constructor(private readonly lab: Lab) {
+  constructor(private readonly lab: Page) {
     const speed = byId<HTMLSelectElement>("speed");
     speed.append(...SPEEDS.map(([name], i) => el("option", { value: i }, name)));
     speed.value = "6";
@@ -54,7 +54,11 @@ export class Player {
     for (const button of document.querySelectorAll<HTMLButtonElement>("[data-step]")) {
       button.addEventListener("click", () => void this.step(button.dataset.step!));
     }
-    byId("keys").append(...KEYS.map(([key, what]) => el("tr", {}, el("td", {}, ...key.split(" ").map((one) => el("kbd", {}, one))), el("td", {}, what))));
+    byId("keys").append(
+      ...KEYS.map(([key, what]) =>
+        el("tr", {}, el("td", {}, ...key.split(" ").map((one) => el("kbd", {}, one))), el("td", {}, what)),
+      ),
+    );
     document.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -140,7 +144,8 @@ export class Player {
       this.go(found);
       while (air.busy) await new Promise((done) => setTimeout(done, 15));
       if (this.now_s !== Math.min(found, this.end_s) || result !== this.lab.result) return undefined;
-      // Now that the frames around it are recorded, its time is known to the millisecond. A sample may also count one before.
+      // Now that the frames around it are recorded, its time is known to the millisecond. A sample may also count one
+      // before.
       const exact = this.nextLoss(what, from_s, [air.losses]);
       if (exact === found || air.losses.rows === 0) return true;
       found = exact ?? this.nextLoss(what, found, [result!.losses]);
@@ -148,8 +153,15 @@ export class Player {
     return false;
   }
 
-  /** The first loss or timeout after a time. Near recorded frames it is known to the millisecond, elsewhere to the sampling step. */
-  private nextLoss(what: string, from_s: number, tables = [this.lab.air.losses, this.lab.result!.losses]): number | null {
+  /**
+   * The first loss or timeout after a time. Near recorded frames it is known to the millisecond, elsewhere to the
+   * sampling step.
+   */
+  private nextLoss(
+    what: string,
+    from_s: number,
+    tables = [this.lab.air.losses, this.lab.result!.losses],
+  ): number | null {
     let best = Infinity;
     for (const table of tables) {
       const time = table.numbers("time_s");
@@ -171,7 +183,8 @@ export class Player {
     for (const table of [this.lab.air.losses, this.lab.result!.losses]) {
       const time = table.numbers("time_s");
       for (let row = 0; row < time.length; row++) {
-        if (Math.abs(time[row]! - time_s) < 1e-6) parts.push(`${names[table.numbers("flow")[row]!]}: ${describeLosses(table, [row])}`);
+        if (Math.abs(time[row]! - time_s) < 1e-6)
+          parts.push(`${names[table.numbers("flow")[row]!]}: ${describeLosses(table, [row])}`);
       }
       if (parts.length) break;
     }
@@ -180,7 +193,13 @@ export class Player {
 
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement;
-    if (event.ctrlKey || event.metaKey || event.altKey || target.closest("textarea, select, input[type=text], input[type=checkbox]")) return;
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      target.closest("textarea, select, input[type=text], input[type=checkbox]")
+    )
+      return;
     if (target.closest("input[type=range]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
     if (event.key === " " && target.closest("button, summary")) return;
     const { air } = this.lab;

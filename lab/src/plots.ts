@@ -46,8 +46,8 @@ class Places {
 }
 
 /**
- * Strokes a line. Without a graphics processor, lines of one device pixel cost a tenth of wider ones. On screens of ordinary
- * resolution a wider line is therefore drawn as two thin ones, half a pixel apart.
+ * Strokes a line. Without a graphics processor, lines of one device pixel cost a tenth of wider ones. On screens of
+ * ordinary resolution a wider line is therefore drawn as two thin ones, half a pixel apart.
  */
 function stroke(u: uPlot, { values, colour, dash, width = 1.5, steps, right }: Line, at: Float64Array): void {
   const { ctx: g, bbox } = u;
@@ -58,7 +58,8 @@ function stroke(u: uPlot, { values, colour, dash, width = 1.5, steps, right }: L
   let last = NaN; // after a gap the line begins anew
   for (let i = 0; i < at.length; i++) {
     const y = bottom - (values[i]! - min!) * scale;
-    if (Number.isNaN(last)) path.moveTo(at[i]!, y); // without effect if there is no number
+    if (Number.isNaN(last))
+      path.moveTo(at[i]!, y); // without effect if there is no number
     else {
       if (steps) path.lineTo(at[i]!, last);
       path.lineTo(at[i]!, y);
@@ -118,7 +119,12 @@ export class LinePlot {
     this.root = el(
       "figure",
       { class: "plot", role: "img", "aria-label": `${title}, ${axis.unit}, over time` },
-      el("figcaption", { title: about }, title, el("small", {}, ` [${axis.unit}${axis.right ? `; dashed: ${axis.right}` : ""}]`)),
+      el(
+        "figcaption",
+        { title: about },
+        title,
+        el("small", {}, ` [${axis.unit}${axis.right ? `; dashed: ${axis.right}` : ""}]`),
+      ),
       this.holder,
       this.said,
     );
@@ -229,11 +235,13 @@ export class LinePlot {
   }
 
   private options(hasRight: boolean): uPlot.Options {
-    const noted = (axis: number, word: (tick: number) => string) => (_: uPlot, ticks: number[]): string[] => {
-      const words = ticks.map(word);
-      this.ticks[axis] = [ticks, words];
-      return words;
-    };
+    const noted =
+      (axis: number, word: (tick: number) => string) =>
+      (_: uPlot, ticks: number[]): string[] => {
+        const words = ticks.map(word);
+        this.ticks[axis] = [ticks, words];
+        return words;
+      };
     const short = (tick: number): string => String(Number(tick.toPrecision(6)));
     this.ticks.length = 0;
     const fixed: uPlot.Scale = { auto: false, range: (_, min, max) => [min ?? 0, max ?? 1] };
@@ -246,7 +254,8 @@ export class LinePlot {
         drag: { x: false, y: false },
         points: { size: 5 },
         y: false,
-        dataIdx: (_, series, index) => (series === 0 || Number.isFinite(this.picture.lines[series - 1]?.values[index]) ? index : null) as number,
+        dataIdx: (_, series, index) =>
+          (series === 0 || Number.isFinite(this.picture.lines[series - 1]?.values[index]) ? index : null) as number,
       },
       scales: { x: { ...fixed, time: false }, y: fixed, right: fixed },
       drawOrder: ["series"] as unknown as uPlot.DrawOrderKey[],
@@ -255,10 +264,7 @@ export class LinePlot {
         { size: 40, values: noted(1, short) },
         ...(hasRight ? [{ scale: "right", side: 1 as const, size: 36, values: noted(2, short) }] : []),
       ],
-      series: [
-        {},
-        ...this.picture.lines.map((_, i) => this.series(i + 1)),
-      ],
+      series: [{}, ...this.picture.lines.map((_, i) => this.series(i + 1))],
       hooks: { setCursor: [(u) => this.readOut(u)], drawClear: [(u) => this.drawAxes(u)] },
     };
   }
@@ -273,7 +279,9 @@ export class LinePlot {
     const { canvas } = u.ctx;
     const { left, top, width, height } = u.bbox;
     const ink = css("--ink-2");
-    const places = this.ticks.map(([ticks], axis) => ticks.map((tick) => Math.round(u.valToPos(tick, ["x", "y", "right"][axis]!, true))));
+    const places = this.ticks.map(([ticks], axis) =>
+      ticks.map((tick) => Math.round(u.valToPos(tick, ["x", "y", "right"][axis]!, true))),
+    );
     const key = JSON.stringify([canvas.width, canvas.height, u.bbox, places, this.ticks, ink, uPlot.pxRatio]);
     if (key === this.drawnAxes) return;
     this.drawnAxes = key;
@@ -309,7 +317,8 @@ export class LinePlot {
     const known = this.picture.lines.filter((line) => Number.isFinite(line.values[index]));
     if (isHovered) {
       // The curve at the pointer comes first.
-      const away = (line: Line): number => Math.abs(u.valToPos(line.values[index]!, line.right ? "right" : "y") - (u.cursor.top ?? 0));
+      const away = (line: Line): number =>
+        Math.abs(u.valToPos(line.values[index]!, line.right ? "right" : "y") - (u.cursor.top ?? 0));
       known.sort((a, b) => away(a) - away(b));
     }
     const parts = known.slice(0, 8).map((line) => `${line.label} ${Number(line.values[index]!.toPrecision(3))}`);
@@ -336,7 +345,15 @@ export class Bars {
 
   constructor(private readonly toggled: (flow: number) => void) {
     this.root.append(
-      el("figcaption", { title: "New payload handed to the application per second of the measured time. Click a flow to show or hide its curves." }, "Goodput", this.until),
+      el(
+        "figcaption",
+        {
+          title:
+            "New payload handed to the application per second of the measured time. Click a flow to show or hide its curves.",
+        },
+        "Goodput",
+        this.until,
+      ),
       this.list,
     );
   }
@@ -352,7 +369,12 @@ export class Bars {
             "li",
             {},
             el("button", { type: "button", onclick: () => this.toggled(bar.flow) }, el("i"), el("span")),
-            el("div", { class: "track" }, el("div", { class: "bar" }), el("div", { class: "pin", style: "display:none" })),
+            el(
+              "div",
+              { class: "track" },
+              el("div", { class: "bar" }),
+              el("div", { class: "pin", style: "display:none" }),
+            ),
             el("output"),
           ),
         ),
@@ -392,7 +414,9 @@ export interface Spread {
   at: [number, number, number, number, number];
 }
 
-/** A value rounded down or up to one of six in a decade, such that a logarithmic axis seldom moves while values change. */
+/**
+ * A value rounded down or up to one of six in a decade, such that a logarithmic axis seldom moves while values change.
+ */
 function roundLog(value: number, round: (steps: number) => number): number {
   return 10 ** (round(6 * Math.log10(value)) / 6);
 }
@@ -417,7 +441,11 @@ export class Spreads {
   constructor(title: string, what: string) {
     this.list = el("ul", { "aria-label": `${what} of each flow` });
     const about = `${what}: a line from the shortest to the longest, thick to the 95th percentile, marks at the median and the 99th percentile.`;
-    this.root.append(el("figcaption", { title: about }, title, el("small", {}, " min, median, 95 %, 99 %, max")), this.list, el("div", { class: "scale" }));
+    this.root.append(
+      el("figcaption", { title: about }, title, el("small", {}, " min, median, 95 %, 99 %, max")),
+      this.list,
+      el("div", { class: "scale" }),
+    );
   }
 
   show(spreads: Spread[]): void {
@@ -442,7 +470,8 @@ export class Spreads {
       const [label, track, value] = row.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
       write(label, name);
       write(value, ms(middle));
-      // As layers of one background they are painted; as elements of their own they would be laid out, too, which takes longer.
+      // As layers of one background they are painted; as elements of their own they would be laid out, too, which takes
+      // longer.
       const layers = [
         mark(ink, place(middle), 2, 12),
         mark(ink, place(most99), 1, 8),
@@ -460,7 +489,9 @@ export class Spreads {
         if (at < 0 || at > 100 || at < last + 25) continue; // labels must not touch
         last = at;
         const ms = digit * 10 ** (power + 3);
-        labels.push(el("span", { style: `left:${at}%` }, ms >= 1000 ? `${ms / 1000} s` : `${Number(ms.toPrecision(2))} ms`));
+        labels.push(
+          el("span", { style: `left:${at}%` }, ms >= 1000 ? `${ms / 1000} s` : `${Number(ms.toPrecision(2))} ms`),
+        );
       }
     }
     const text = labels.map((label) => `${label.textContent} ${label.style.left}`).join();

@@ -111,8 +111,16 @@ export interface Begun {
   result: Result;
 }
 
-/** Applies a change, checks the text, and runs a first piece, all in one request, so that results keep up with a slider. */
-export async function begin(engine: Engine, text: string, name: string, seed: string, edit: Edit | null): Promise<{ edited: string; begun: () => Begun }> {
+/**
+ * Applies a change, checks the text, and runs a first piece, all in one request, so that results keep up with a slider.
+ */
+export async function begin(
+  engine: Engine,
+  text: string,
+  name: string,
+  seed: string,
+  edit: Edit | null,
+): Promise<{ edited: string; begun: () => Begun }> {
   const before = performance.now();
   const reply = await ask(engine, {
     ask: "change",
@@ -140,7 +148,12 @@ export async function simulate(engine: Engine, spec: Spec, hooks: Hooks): Promis
 }
 
 /** Continues a run to its end; returns null if it was abandoned. */
-export async function goOn(engine: Engine, spec: Spec, reached: { events: number; now_s: number }, hooks: Hooks): Promise<Result | null> {
+export async function goOn(
+  engine: Engine,
+  spec: Spec,
+  reached: { events: number; now_s: number },
+  hooks: Hooks,
+): Promise<Result | null> {
   let { events } = reached;
   const started = performance.now();
   let shown = started;
@@ -256,7 +269,10 @@ export class Curves {
     this.bins = Float64Array.from(this.ends, (s) => this.time[s]!);
     this.jain = new Float64Array(samples);
     this.ratio = new Float64Array(samples);
-    const first = Math.max(0, this.time.findIndex((t) => t >= warmUp_s));
+    const first = Math.max(
+      0,
+      this.time.findIndex((t) => t >= warmUp_s),
+    );
     this.bothWays = this.directions.includes("up") && this.directions.includes("down");
     const ways = this.directions.map((way) => (way === "up" ? 0 : way === "down" ? 1 : 2));
     const since = new Float64Array(count);
@@ -274,7 +290,8 @@ export class Curves {
     let aps = 0;
     while (aps < when.length && when[aps] === when[0]) aps++;
     const rows = aps ? Math.floor(when.length / aps) : 0;
-    const nth = (values: Float64Array, ap: number): Float64Array => new Float64Array(rows).map((_, row) => values[row * aps + ap]!);
+    const nth = (values: Float64Array, ap: number): Float64Array =>
+      new Float64Array(rows).map((_, row) => values[row * aps + ap]!);
     this.queueTime = nth(when, 0);
     this.queues = Array.from({ length: aps }, (_, ap) => nth(packets, ap));
   }
@@ -292,7 +309,10 @@ export class Curves {
     });
   }
 
-  /** The congestion window of a flow [segments], once it is in use: before, it is the initial one, and no round trip is measured. */
+  /**
+   * The congestion window of a flow [segments], once it is in use: before, it is the initial one, and no round trip is
+   * measured.
+   */
   cwnd(flow: number): Float64Array {
     return this.once(`window ${flow}`, () => {
       const [windows, rtt] = [this.column("cwnd", flow, 1), this.srtt(flow)];
@@ -327,6 +347,8 @@ export class Curves {
     const upTo = this.time.findLastIndex((t) => t <= now_s);
     const from = now_s > warmUp_s ? this.time.findLastIndex((t) => t <= warmUp_s) : -1;
     const span = (this.time[upTo] ?? 0) - (this.time[from] ?? 0);
-    return this.names.map((_, f) => (span > 0 ? (8 * ((this.sums[upTo * count + f] ?? 0) - (this.sums[from * count + f] ?? 0))) / span : 0));
+    return this.names.map((_, f) =>
+      span > 0 ? (8 * ((this.sums[upTo * count + f] ?? 0) - (this.sums[from * count + f] ?? 0))) / span : 0,
+    );
   }
 }

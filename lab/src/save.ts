@@ -1,6 +1,6 @@
 // Writes what the page shows as files: SVG, PNG, CSV, and traces for Perfetto.
 
-import type { Lab } from "./main";
+import type { Page } from "./page";
 import type { Line, LinePlot } from "./plots";
 import type { Table } from "./engine";
 import { rate } from "./dom";
@@ -19,7 +19,8 @@ export function downloadText(name: string, text: string, type: string): void {
   download(name, new Blob([text], { type }));
 }
 
-const escape = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+const escape = (text: string): string =>
+  text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
 
 const WIDTH = 460;
 const HEIGHT = 230;
@@ -34,9 +35,10 @@ const BOTTOM = 30;
 function ticks(low: number, high: number): number[] {
   const span = high - low || 1;
   const power = 10 ** Math.floor(Math.log10(span / 5));
-  const step = power * [1, 2, 5, 10].find((one) => (span / 5) <= one * power)!;
+  const step = power * [1, 2, 5, 10].find((one) => span / 5 <= one * power)!;
   const found: number[] = [];
-  for (let tick = Math.ceil(low / step) * step; tick <= high * 1.0001; tick += step) found.push(Number(tick.toPrecision(8)));
+  for (let tick = Math.ceil(low / step) * step; tick <= high * 1.0001; tick += step)
+    found.push(Number(tick.toPrecision(8)));
   return found;
 }
 
@@ -67,36 +69,48 @@ function plotGroup(plot: LinePlot, end_s: number, x0: number, y0: number): strin
     let top = 0;
     for (const line of lines) {
       if (Boolean(line.right) !== right) continue;
-      for (let i = 0; i < line.values.length; i++) if (Number.isFinite(line.values[i]) && line.values[i]! > top) top = line.values[i]!;
+      for (let i = 0; i < line.values.length; i++)
+        if (Number.isFinite(line.values[i]) && line.values[i]! > top) top = line.values[i]!;
     }
     return (top || 1) * 1.06;
   };
   const tops = [plot.axis.high ?? most(false), most(true)];
   const x = (t: number): number => LEFT + (wide * t) / end_s;
-  const y = (right: boolean) => (v: number): number => TOP + high * (1 - v / tops[Number(right)]!);
+  const y =
+    (right: boolean) =>
+    (v: number): number =>
+      TOP + high * (1 - v / tops[Number(right)]!);
   const ink = css("--ink");
   const grid = css("--grid");
-  const parts = [`<text x="${LEFT}" y="16" font-weight="600">${escape(plot.title)} [${escape(plot.axis.unit)}${hasRight ? `; dashed: ${escape(plot.axis.right ?? "")}` : ""}]</text>`];
+  const parts = [
+    `<text x="${LEFT}" y="16" font-weight="600">${escape(plot.title)} [${escape(plot.axis.unit)}${hasRight ? `; dashed: ${escape(plot.axis.right ?? "")}` : ""}]</text>`,
+  ];
   for (const tick of ticks(0, tops[0]!)) {
     const at = y(false)(tick).toFixed(1);
-    parts.push(`<path d="M${LEFT} ${at}H${LEFT + wide}" stroke="${grid}"/><text x="${LEFT - 5}" y="${Number(at) + 4}" text-anchor="end">${tick}</text>`);
+    parts.push(
+      `<path d="M${LEFT} ${at}H${LEFT + wide}" stroke="${grid}"/><text x="${LEFT - 5}" y="${Number(at) + 4}" text-anchor="end">${tick}</text>`,
+    );
   }
   if (hasRight) {
     const edge = LEFT + wide;
-    for (const tick of ticks(0, tops[1]!)) parts.push(`<text x="${edge + 5}" y="${(y(true)(tick) + 4).toFixed(1)}">${tick}</text>`);
+    for (const tick of ticks(0, tops[1]!))
+      parts.push(`<text x="${edge + 5}" y="${(y(true)(tick) + 4).toFixed(1)}">${tick}</text>`);
     parts.push(`<path d="M${edge} ${TOP}V${TOP + high}" stroke="${ink}"/>`);
   }
-  for (const tick of ticks(0, end_s)) parts.push(`<text x="${x(tick).toFixed(1)}" y="${TOP + high + 16}" text-anchor="middle">${tick} s</text>`);
+  for (const tick of ticks(0, end_s))
+    parts.push(`<text x="${x(tick).toFixed(1)}" y="${TOP + high + 16}" text-anchor="middle">${tick} s</text>`);
   parts.push(`<path d="M${LEFT} ${TOP}V${TOP + high}H${LEFT + wide}" stroke="${ink}" fill="none"/>`);
   for (const line of lines) {
     const dash = line.dash?.length ? ` stroke-dasharray="${line.dash.join(" ")}"` : "";
-    parts.push(`<path d="${path(line, time, x, y(Boolean(line.right)))}" fill="none" stroke="${line.colour}" stroke-width="${line.width ?? 1.5}"${dash}><title>${escape(line.label)}</title></path>`);
+    parts.push(
+      `<path d="${path(line, time, x, y(Boolean(line.right)))}" fill="none" stroke="${line.colour}" stroke-width="${line.width ?? 1.5}"${dash}><title>${escape(line.label)}</title></path>`,
+    );
   }
   return `<g transform="translate(${x0} ${y0})">${parts.join("")}</g>`;
 }
 
 /** The plots of the page as an SVG. */
-export function pictures(lab: Lab): string {
+export function pictures(lab: Page): string {
   const plots = Object.values(lab.pictures.lines);
   const end = lab.result?.end_s ?? 1;
   const bars = lab.pictures.bars.bars;
@@ -113,7 +127,9 @@ export function pictures(lab: Lab): string {
       return `<text x="76" y="${y + 11}" text-anchor="end">${escape(bar.name)}</text><rect x="82" y="${y + 1}" width="${wide.toFixed(1)}" height="12" fill="${colour(bar.flow)}"/><text x="${(88 + wide).toFixed(1)}" y="${y + 11}">${rate(bar.value)}</text>`;
     })
     .join("");
-  const groups = [`<g transform="translate(0 34)"><text x="${LEFT}" y="16" font-weight="600">Goodput of each flow</text>${list}</g>`];
+  const groups = [
+    `<g transform="translate(0 34)"><text x="${LEFT}" y="16" font-weight="600">Goodput of each flow</text>${list}</g>`,
+  ];
   plots.forEach((plot, i) => {
     const cell = i + 1;
     const y = 34 + Math.floor(cell / 2) * HEIGHT + (cell >= 2 ? listHigh - HEIGHT : 0);
@@ -123,10 +139,10 @@ export function pictures(lab: Lab): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${2 * WIDTH}" height="${height}" viewBox="0 0 ${2 * WIDTH} ${height}" font-family="sans-serif" font-size="11" fill="${ink}"><title>${title}</title><rect width="100%" height="100%" fill="${css("--panel")}"/><text x="12" y="22" font-size="14">${title}</text>${groups.join("")}</svg>\n`;
 }
 
-const byTitle = (lab: Lab): string => document.getElementById("summary")?.textContent ?? lab.name;
+const byTitle = (lab: Page): string => document.getElementById("summary")?.textContent ?? lab.name;
 
 /** The plots and the air as a PNG, at twice the resolution of the screen. */
-export async function png(lab: Lab, name: string): Promise<void> {
+export async function png(lab: Page, name: string): Promise<void> {
   const svg = pictures(lab);
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
@@ -158,7 +174,7 @@ function cellText(text: string): string {
 }
 
 /** A table as CSV (RFC 4180, with line feeds); a cell without a number is empty. */
-export function csv(lab: Lab, what: "series" | "flows"): string {
+export function csv(lab: Page, what: "series" | "flows"): string {
   const result = lab.result!;
   const table: Table = result[what];
   const names = lab.lines!.names;
@@ -181,7 +197,7 @@ export function csv(lab: Lab, what: "series" | "flows"): string {
 }
 
 /** Frames, congestion windows and queues as Chrome trace events, which Perfetto reads. */
-export function perfetto(lab: Lab): string {
+export function perfetto(lab: Page): string {
   const nodes = lab.checked!.nodes;
   const lines = lab.lines!;
   const frames = lab.air.frames;
@@ -204,18 +220,38 @@ export function perfetto(lab: Lab): string {
         dur: us(frames.end[i]! - frames.start[i]!),
         name: `${text("kind")}${text("packet") && text("packet") !== text("kind") ? ` ${text("packet")}` : ""} to ${text("receiver")}`,
         cat: text("fate"),
-        args: { fate: text("fate"), flow: text("flow"), seq: number("seq"), retry: number("retry"), rate_bps: number("rate_bps"), length_bytes: number("length_bytes") },
+        args: {
+          fate: text("fate"),
+          flow: text("flow"),
+          seq: number("seq"),
+          retry: number("retry"),
+          rate_bps: number("rate_bps"),
+          length_bytes: number("length_bytes"),
+        },
       });
     }
   }
   lines.names.forEach((name, f) =>
     lines.time.forEach((time, s) => {
       const cwnd = lines.cwnd(f)[s]!;
-      if (Number.isFinite(cwnd)) events.push({ ph: "C", pid: 2, ts: us(time), name: `cwnd ${name}`, args: { segments: cwnd } });
+      if (Number.isFinite(cwnd))
+        events.push({ ph: "C", pid: 2, ts: us(time), name: `cwnd ${name}`, args: { segments: cwnd } });
     }),
   );
   lines.queues.forEach((values, ap) =>
-    values.forEach((packets, s) => events.push({ ph: "C", pid: 2, ts: us(lines.queueTime[s]!), name: `AP queue${lines.queues.length > 1 ? ` ${ap + 1}` : ""}`, args: { packets } })),
+    values.forEach((packets, s) =>
+      events.push({
+        ph: "C",
+        pid: 2,
+        ts: us(lines.queueTime[s]!),
+        name: `AP queue${lines.queues.length > 1 ? ` ${ap + 1}` : ""}`,
+        args: { packets },
+      }),
+    ),
   );
-  return JSON.stringify({ traceEvents: events, displayTimeUnit: "ns", otherData: { scenario: lab.text, seed: lab.seed } });
+  return JSON.stringify({
+    traceEvents: events,
+    displayTimeUnit: "ns",
+    otherData: { scenario: lab.text, seed: lab.seed },
+  });
 }

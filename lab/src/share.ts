@@ -4,7 +4,7 @@ import { deflateSync, inflateSync, strFromU8, strToU8 } from "fflate";
 import { commandLine, fileName, python } from "./copied";
 import { byId, el } from "./dom";
 import { EngineError } from "./engine";
-import type { Lab } from "./main";
+import type { Page } from "./page";
 import { csv, downloadText, perfetto, pictures, png } from "./save";
 
 /** The contents of a link. */
@@ -47,11 +47,13 @@ export async function readFragment(): Promise<Shared | null> {
   try {
     return decodeLink(code);
   } catch {
-    throw new EngineError("The link is damaged or incomplete, and cannot be read. Ask for it again, or start with a lesson.");
+    throw new EngineError(
+      "The link is damaged or incomplete, and cannot be read. Ask for it again, or start with a lesson.",
+    );
   }
 }
 
-function state(lab: Lab): Shared {
+function state(lab: Page): Shared {
   const pinned = lab.comparison.pinned?.spec;
   return {
     text: lab.text,
@@ -64,21 +66,25 @@ function state(lab: Lab): Shared {
   };
 }
 
-const nameOf = (lab: Lab): string => lab.checked?.name ?? "";
+const nameOf = (lab: Page): string => lab.checked?.name ?? "";
 
-const TEXTS: [string, string, (lab: Lab) => string][] = [
-  ["Copy link", "The whole state; `wifair lab 'LINK'` opens it on any machine", (lab) => {
-    const link = `#s=${encode(state(lab))}`;
-    history.replaceState(null, "", link);
-    // Port and token of a server on this machine end with it, and nobody else could reach them.
-    return lab.isServedHere ? link : location.href;
-  }],
+const TEXTS: [string, string, (lab: Page) => string][] = [
+  [
+    "Copy link",
+    "The whole state; `wifair lab 'LINK'` opens it on any machine",
+    (lab) => {
+      const link = `#s=${encode(state(lab))}`;
+      history.replaceState(null, "", link);
+      // Port and token of a server on this machine end with it, and nobody else could reach them.
+      return lab.isServedHere ? link : location.href;
+    },
+  ],
   ["Copy TOML", "The scenario", (lab) => lab.text],
   ["Copy command line", "For a shell", (lab) => commandLine(lab.text, nameOf(lab), lab.seed)],
   ["Copy Python", "For a script or a notebook", (lab) => python(lab.text, lab.seed)],
 ];
 
-export function shareMenu(lab: Lab): void {
+export function shareMenu(lab: Page): void {
   const said = el("output", { "aria-live": "polite" });
   byId("share").append(
     ...TEXTS.map(([title, about, make]) =>
@@ -106,19 +112,35 @@ export function shareMenu(lab: Lab): void {
   );
 }
 
-export function saveMenu(lab: Lab): void {
+export function saveMenu(lab: Page): void {
   const name = (): string => fileName(nameOf(lab));
   const items: [string, string, () => void | Promise<void>][] = [
     ["PNG", "The plots as a picture", () => png(lab, `${name()}.png`)],
     ["SVG", "The plots as vectors", () => downloadText(`${name()}.svg`, pictures(lab), "image/svg+xml")],
-    ["CSV of the curves", "One row for each sample and flow", () => downloadText(`${name()}-series.csv`, csv(lab, "series"), "text/csv")],
-    ["CSV of the flows", "One row for each flow", () => downloadText(`${name()}-flows.csv`, csv(lab, "flows"), "text/csv")],
-    ["Trace for Perfetto", "Recorded frames, congestion windows and queues, for ui.perfetto.dev", () => downloadText(`${name()}-trace.json`, perfetto(lab), "application/json")],
+    [
+      "CSV of the curves",
+      "One row for each sample and flow",
+      () => downloadText(`${name()}-series.csv`, csv(lab, "series"), "text/csv"),
+    ],
+    [
+      "CSV of the flows",
+      "One row for each flow",
+      () => downloadText(`${name()}-flows.csv`, csv(lab, "flows"), "text/csv"),
+    ],
+    [
+      "Trace for Perfetto",
+      "Recorded frames, congestion windows and queues, for ui.perfetto.dev",
+      () => downloadText(`${name()}-trace.json`, perfetto(lab), "application/json"),
+    ],
     ["TOML", "The scenario", () => downloadText(`${name()}.toml`, lab.text, "text/plain")],
   ];
   byId("save").append(
     ...items.map(([title, about, save]) =>
-      el("button", { type: "button", title: about, onclick: () => void Promise.resolve(save()).catch((why) => lab.report(why)) }, title),
+      el(
+        "button",
+        { type: "button", title: about, onclick: () => void Promise.resolve(save()).catch((why) => lab.report(why)) },
+        title,
+      ),
     ),
   );
 }

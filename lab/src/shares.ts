@@ -25,12 +25,21 @@ export class Shares {
     const shown = shares.length ? shares : [NONE];
     while (this.list.childElementCount > shown.length) this.list.lastElementChild!.remove();
     while (this.list.childElementCount < shown.length) {
-      this.list.append(el("li", {}, el("span"), el("div", { class: "track" }, el("div", { class: "bar" })), el("output")));
+      this.list.append(
+        el("li", {}, el("span"), el("div", { class: "track" }, el("div", { class: "bar" })), el("output")),
+      );
     }
     shown.forEach((one, i) => {
-      const [name, track, value] = this.list.children[i]!.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
+      const [name, track, value] = this.list.children[i]!.children as unknown as [
+        HTMLElement,
+        HTMLElement,
+        HTMLElement,
+      ];
       if (name.title !== one.name) name.textContent = name.title = one.name;
-      restyle(track.firstElementChild as HTMLElement, `width:${((100 * one.value) / most).toFixed(1)}%;background:${one.colour}`);
+      restyle(
+        track.firstElementChild as HTMLElement,
+        `width:${((100 * one.value) / most).toFixed(1)}%;background:${one.colour}`,
+      );
       write(value, one.text);
     });
   }

@@ -1,5 +1,6 @@
-// Colours that colour-blind people can tell apart: M. Okabe and K. Ito, "Color universal design", 2008. Yellow and black are
-// replaced, because they are hardly visible on one of the two backgrounds. Flows of the same colour differ in their dashes.
+// Colours that colour-blind people can tell apart: M. Okabe and K. Ito, "Color universal design", 2008. Yellow and
+// black are replaced, because they are hardly visible on one of the two backgrounds. Flows of the same colour differ in
+// their dashes.
 
 const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5195", "#5F5F5F"];
 const DARK = ["#4FA3DD", "#FF7F2A", "#1FC79A", "#E39CC6", "#F2B632", "#86CDF7", "#B79BD9", "#B5B5B5"];
@@ -33,7 +34,8 @@ const known = new Map<string, string>();
 /** A variable of the style sheet, cached because each query makes the browser compute styles. */
 export function css(name: string): string {
   let value = known.get(name);
-  if (value === undefined) known.set(name, (value = getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
+  if (value === undefined)
+    known.set(name, (value = getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
   return value;
 }
 

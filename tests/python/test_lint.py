@@ -121,3 +121,16 @@ def test_words_are_those_of_sentences() -> None:
     code = "<!-- not run -->\n```sh\nwifair run\n```"
     page = f"# A title\n\n{code}\n\nTwo words, `code` too - and <b>a</b> [link](page.md).\n\n| a | b |\n"
     assert lint.words(page) == 2 + 7
+
+
+def test_cycles_of_the_page_are_found(tmp_path: Path) -> None:
+    files = {
+        "a.ts": 'import {\n  b,\n} from "./b";\n',
+        "b.ts": 'import type { A } from "./a";\n',
+        "c.ts": 'import { a } from "./a";',
+    }
+    (tmp_path / "lab/src").mkdir(parents=True)
+    for name, text in files.items():
+        (tmp_path / "lab/src" / name).write_text(text)
+    (found,) = lint.problems(sources(tmp_path, {"__init__.py": ""}), [])
+    assert found.startswith("a cycle of modules of the lab's page: ")

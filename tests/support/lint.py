@@ -1,13 +1,14 @@
 """Checks the shape of the sources, without building anything: ``python tests/support/lint.py``.
 
-- A source file (Rust, Python, TOML) has at most 700 lines, and a line at most 120 characters, except for lines with
-  string literals and rows of tables.
+- A source file (Rust, Python, TypeScript, TOML) has at most 700 lines, and a line at most 120 characters, except for
+  lines with string literals and rows of tables.
 - Modules of `python/wifair` import each other without cycles, and so do its packages. Imports inside functions count;
   imports for type checkers do not.
 - Nothing but the part itself imports a module of an optional part, `wifair.optional.PART`.
 - A module whose name begins with `_` is imported by its own folder alone.
 - No two types of the crates have the same name, and no two classes of `python/wifair`. The parameters of an algorithm,
   `Params`, are named by their module, and a file `plain.rs` stands for the shortcuts beside it.
+- Modules of `lab/src` import each other without cycles, imports of types included.
 - Folders of a crate use each other without cycles. Cargo refuses cycles of crates, and the layers of `crates/sim`
   have their own test, `crates/sim/tests/suite/layers.rs`.
 - The pages of `docs` that are written by hand have at most 30,000 words, tables and code not counted.
@@ -31,14 +32,15 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 MOST_LINES = 700
 WIDEST = 120
-EXEMPT = re.compile(r'"|^\s*//[!/]? \||\\n')
-SOURCES = ("*.rs", "*.py", "*.toml")
+EXEMPT = re.compile(r'"|^\s*//[!/]? \||\\n|`.*\$')
+SOURCES = ("*.rs", "*.py", "*.ts", "*.mjs", "*.toml")
 MOST_WORDS = 30_000
 GENERATED = {"keys", "lessons", "python", "reference"}
 NO_PROSE = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1[ ]*$|<[^>]+>|^ *\|.*?$", re.MULTILINE | re.DOTALL)
 VISIBLE = r"(?:pub(?:\([^)]*\))? )?"
 RUST_TYPE = re.compile(rf"^(?: *{VISIBLE}(?:struct|enum|trait|union)|{VISIBLE}type) (\w+)", re.MULTILINE)
 RUST_USE = re.compile(r"^[^/]*\bcrate::(\w+)", re.MULTILINE)
+PAGE_IMPORT = re.compile(r'^(?:import|export)\b[^;]*?from "\./([\w-]+)";', re.MULTILINE)
 PYTHON_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 RUST_STRUCT = re.compile(rf"^{VISIBLE}struct (\w+)[^;{{(]*\{{\n(.*?)^\}}", re.MULTILINE | re.DOTALL)
 RUST_IMPL = re.compile(r"^impl(?:<[^{]*?>)? (\w+)(?:<[^{]*>)? \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -148,6 +150,12 @@ def folders(crate: Path) -> Graph:
     return edges
 
 
+def page_modules(root: Path) -> Graph:
+    """Say which module of the lab's page imports which, for values or for types."""
+    paths = sorted(root.glob("lab/src/*.ts"))
+    return {path.stem: set(PAGE_IMPORT.findall(path.read_text(encoding="utf-8"))) for path in paths}
+
+
 def rust_files(root: Path) -> list[Path]:
     """Find the sources of the crates, without those that stand for shortcuts."""
     found = sorted(root.glob("crates/*/src/**/*.rs"))
@@ -208,6 +216,7 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     yield from cycle(edges, "modules")
     yield from cycle(packages(edges), "packages")
     yield from private_imports(edges)
+    yield from cycle(page_modules(root), "modules of the lab's page")
     for crate in sorted(root.glob("crates/*")):
         yield from cycle(folders(crate), f"folders of {crate.name}")
     yield from names_twice(root)
