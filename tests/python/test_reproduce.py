@@ -538,6 +538,18 @@ def test_a_paper_is_returned_as_soon_as_it_is_final(monkeypatch: pytest.MonkeyPa
     assert [item.paper.key for item in outcome.papers] == ["jung2016", "lee2007"]
 
 
+def test_no_case_is_simulated_longer_than_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fig. 3 of lee2007, runs of 190 s: some claim is undecided with four seeds."""
+
+    def most_seeds() -> int:
+        (outcome,) = reproduce.reproduce(["lee2007/fig3"]).papers
+        return max(len(case.seeds) for cases in outcome.cases.values() for case in cases)
+
+    assert most_seeds() > 4
+    monkeypatch.setattr(session, "MOST_SIMULATED_S", 7 * 190.0)
+    assert most_seeds() == 4
+
+
 def test_a_claim_alone_runs_only_what_it_needs() -> None:
     """Section 2.3 of oda2012: CTCP and NewReno with 20 stations; its control has CTCP+ in place of CTCP."""
     (chosen,) = session.select(["oda2012/f3_sawtooth"])

@@ -28,6 +28,8 @@ from wifair.reproduce.table import Label, Row, Table
 
 __all__ = ["FORMAT", "KEYS", "Outcome", "PaperOutcome", "load", "reproduce", "select"]
 
+MOST_SIMULATED_S = 8000.0
+"""No more seeds are run of a case for whose length this is not enough [s]: 40 of 200 s, 10 of 800 s."""
 NOT_EXPLAINED = "not explained"
 """Stands for the reason of a row that is 5 % or more from a published value or from ns-2, if none was tested."""
 IN_RANGE = "ns-2 is within the range of the seeds"
@@ -300,10 +302,14 @@ class _Sequential:
         if self.look + 1 >= self.work.effort.looks:
             return wanted
         seeds = self.work.effort.seeds_at(self.look + 1)
-        self.again = self.judgement.worth_more(self.work.effort.shrink(self.look), readings)
-        for (index, place), some in self.again.items():
+        again = {}
+        for (index, place), some in self.judgement.worth_more(self.work.effort.shrink(self.look), readings).items():
             comparisons = self.judgement.readings[index].tested[place].comparisons
-            wanted |= {scenario: seeds for at in some for scenario in comparisons[at].cases}
+            affordable = frozenset(at for at in some if self.work.affords(comparisons[at].cases, seeds))
+            if affordable:
+                again[index, place] = affordable
+                wanted |= {scenario: seeds for at in affordable for scenario in comparisons[at].cases}
+        self.again = again
         return wanted
 
     @property
@@ -366,6 +372,10 @@ class _PaperWork:
                     self.nulls[control.id, key, place] = null
         return len(self.nulls) > before
 
+    def affords(self, scenarios: Iterable[int], seeds: int) -> bool:
+        """Whether so many seeds of scenarios, given by their ids, are within `MOST_SIMULATED_S` for each."""
+        return all(self._durations_s.get(one, 0.0) * seeds <= MOST_SIMULATED_S for one in scenarios)
+
     def todo(self) -> Iterable[Case]:
         """Find the cases that are not measured yet."""
         every = chain(*self.cases.values(), self.nulls.values())
@@ -374,6 +384,8 @@ class _PaperWork:
     def judge(self, runner: Runner) -> bool:
         """Measure, judge, and request more seeds where they may decide. Returns whether any were requested."""
         self._measure(runner)
+        every = chain(*self.cases.values(), self.nulls.values())
+        self._durations_s = {id(case.scenario): case.scenario.duration_s for case in every}
         if not self.checked:
             paper = self.chosen.paper
             check_rows(paper.folder / "claims.toml", paper.declared, self.tables, paper.vocabulary, self.chosen.claims)
