@@ -280,6 +280,15 @@ def test_values_set_on_a_module_from_outside_are_part_of_the_hash(folder: Path) 
         assert store.count() == 2
 
 
+def test_a_module_with_an_alias_of_numpys_arrays_is_loaded(folder: Path) -> None:
+    """``NDArray[np.float64]`` hands on the methods of arrays, and is none."""
+    alias = "import numpy as np\nfrom numpy.typing import NDArray\nValues = NDArray[np.float64]\n"
+    (folder / "mine_cc.py").write_text(alias + MINE.format(window=2))
+    before = wifair.Scenario.from_file(folder / "s.toml").hash
+    importlib.import_module("mine_cc")
+    assert wifair.Scenario.from_file(folder / "s.toml").hash == before
+
+
 def test_values_set_from_outside_do_not_reach_other_processes(folder: Path) -> None:
     (folder / "mine_cc.py").write_text(TUNED)
     mine: Any = importlib.import_module("mine_cc")

@@ -212,8 +212,9 @@ class _Walk:
     def _object(self, value: object, depth: int) -> None:
         """Say what another object is: its class, and its contents if they can be written."""
         self.value(type(value), depth - 1)
-        if hasattr(value, "dtype") and hasattr(value, "tobytes"):  # numpy's arrays and numbers
-            self._say(value.dtype, getattr(value, "shape", ()), value.tobytes())
+        content = getattr(value, "tobytes", None)
+        if isinstance(content, BuiltinFunctionType):  # numpy's arrays and numbers; of an alias for them it is unbound
+            self._say(getattr(value, "dtype", None), getattr(value, "shape", ()), content())
             return
         if self.inside is not None:
             return
