@@ -1,6 +1,6 @@
 """What others measured over the air beside what is predicted, as in docs/real-air.md.
 
-    python tests/validation/real_air.py                all measurements; writes docs/validation/real-air.csv and the table
+    python tests/validation/real_air.py                all of them; writes docs/validation/real-air.csv and the table
     python tests/validation/real_air.py --only linux   those of one source, without writing
 
 `real_air.toml` has the networks and the measurements. The networks were written before the first run, and have not
