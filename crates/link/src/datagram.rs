@@ -127,6 +127,20 @@ pub enum LossPlace {
     Other,
 }
 
+impl LossPlace {
+    /// Its name: `ap-queue`, `station-queue`, `link-queue`, `retry-limit` or `other`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ApQueue => "ap-queue",
+            Self::StationQueue => "station-queue",
+            Self::LinkQueue => "link-queue",
+            Self::RetryLimit => "retry-limit",
+            Self::Other => "other",
+        }
+    }
+}
+
 impl From<Loss> for LossPlace {
     fn from(loss: Loss) -> Self {
         match loss {
