@@ -25,9 +25,10 @@ def test_every_file_is_listed() -> None:
 
 
 def shortened(name: str) -> Scenario:
-    """Ends two seconds after the last flow has begun."""
+    """Ends two seconds after the last flow or change of a signal has begun."""
     text = gallery.example(name).toml
-    starts = [float(start) for start in re.findall(r'^start = "([\d.]+) s"', text, re.M)]
+    found = re.findall(r'^(?:start|at) = "([\d.]+) (m?)s"', text, re.M)
+    starts = [float(start) / (1000 if milli else 1) for start, milli in found]
     return Scenario.from_text(text).with_(SHORT, duration=f"{max(starts, default=0) + 2} s")
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "lab": ("wifair.cli.lab", "Open the simulator in a web page, live."),
     "explain": ("wifair.cli.explain", "Say in words what happened in a run or a capture, and why."),
     "compare": ("wifair.cli.compare", "Show how scenarios, results or captures differ, with intervals."),
+    "congestion": ("wifair.cli.congestion", "Test congestion controls in eight scenarios of Wi-Fi."),
     "sweep": ("wifair.cli.sweep", "Simulate a scenario for many parameters and seeds."),
     "results": ("wifair.cli.results", "Show, filter, plot, export and merge what sweeps computed."),
     "analyze": ("wifair.cli.analyze", "Analyse packet captures: who got what, why, and how fair it was."),

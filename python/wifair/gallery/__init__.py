@@ -22,7 +22,17 @@ NETWORKS = {
     "grid": "sixteen nodes in a square, paths that cross",
     "dumbbell": "no Wi-Fi: two flows share a wired bottleneck",
     "high-speed-path": "10 Gb/s over 220 ms, Compound TCP+",
+    "cc-coffee-shop": "for a congestion control: guests open pages and send photos",
+    "cc-neighbours-backup": "for a congestion control: uploads next door begin, and end",
+    "cc-walk-to-the-garden": "for a congestion control: the signal falls by 30 dB, and comes back",
+    "cc-802.11b-client": "for a congestion control: a device at 2 Mb/s joins",
+    "cc-rate-falls-by-half": "for a congestion control: a step of the capacity alone",
+    "cc-deep-fifo": "for a congestion control: 3000 packets of buffer, shared with CUBIC",
+    "cc-openwrt-airtime": "for a congestion control: FQ-CoDel in turns of air time",
+    "cc-train": "for a congestion control: a mobile link behind, and pauses of 1.5 s",
 }
+CONGESTION = tuple(name for name in NETWORKS if name.startswith("cc-"))
+"""Scenarios for tests of congestion controls: each has a flow `test`, whose `tcp.cc` is what is tested."""
 # The scenario of each paper from which its others follow by a few changes.
 PAPERS = {
     "jung2016": ("table1.toml", "Jung and Park, 2016: transmission sessions, Table 1"),
