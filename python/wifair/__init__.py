@@ -54,11 +54,19 @@ if TYPE_CHECKING:
     from wifair.comparison.comparing import Comparison, compare
     from wifair.explaining import Explanation, explain
     from wifair.explaining.helping import WhatHelps, what_helps
-    from wifair.importers import ImportedResults, read_flent, read_iperf3, write_flent
+    from wifair.importers import (
+        ImportedResults,
+        read_flent,
+        read_iperf3,
+        write_flent,
+        write_mahimahi,
+        write_qlog,
+    )
     from wifair.laboratory import lab
     from wifair.results.from_folder import SavedResults, read_results
     from wifair.results.results import Results, SampledResults
     from wifair.scenario.scenario import Scenario
+    from wifair.simulation.link import Delivery, Link, LinkError, LinkLoss
     from wifair.simulation.simulate import run
     from wifair.simulation.taps import Pcap
     from wifair.sweeps import SavedSweep, Store, read_sweep, sweep
@@ -72,10 +80,14 @@ __all__ = [
     "Columns",
     "Comparison",
     "CongestionControl",
+    "Delivery",
     "Explanation",
     "ExtensionError",
     "ImportedResults",
     "Interrupted",
+    "Link",
+    "LinkError",
+    "LinkLoss",
     "Packet",
     "Pcap",
     "QueueDiscipline",
@@ -111,6 +123,8 @@ __all__ = [
     "sweeps",
     "what_helps",
     "write_flent",
+    "write_mahimahi",
+    "write_qlog",
 ]
 
 loaded.watch()
@@ -122,7 +136,14 @@ _LAZY = {
     "wifair.capture.capture": ("Capture", "read_capture"),
     "wifair.columns": ("Columns",),
     "wifair.comparison.comparing": ("Comparison", "compare"),
-    "wifair.importers": ("ImportedResults", "read_flent", "read_iperf3", "write_flent"),
+    "wifair.importers": (
+        "ImportedResults",
+        "read_flent",
+        "read_iperf3",
+        "write_flent",
+        "write_mahimahi",
+        "write_qlog",
+    ),
     "wifair._airtime": ("Airtime", "AirtimeError", "airtime", "airtime_table"),
     "wifair.explaining": ("Explanation", "explain"),
     "wifair.explaining.helping": ("WhatHelps", "what_helps"),
@@ -132,6 +153,7 @@ _LAZY = {
     "wifair.scenario.scenario": ("Scenario",),
     "wifair.simulation.simulate": ("run",),
     "wifair.sweeps": ("SavedSweep", "Store", "read_sweep", "sweep"),
+    "wifair.simulation.link": ("Delivery", "Link", "LinkError", "LinkLoss"),
     "wifair.simulation.taps": ("Pcap",),
 }
 _HOMES = {name: module for module, names in _LAZY.items() for name in names}

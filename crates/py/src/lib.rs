@@ -19,6 +19,7 @@ mod emulation;
 mod explain;
 mod extend;
 mod lab;
+mod link;
 mod measure;
 mod metrics;
 mod packetdrill;
@@ -49,6 +50,8 @@ mod _core {
     use crate::extend::{Extension, PyAck, PyCongestionControl, PyPacket, QueueDiscipline};
     #[pymodule_export]
     use crate::lab::PyLab;
+    #[pymodule_export]
+    use crate::link::PyLink;
     #[pymodule_export]
     use crate::measure::{figure_names, measure_plan};
     #[pymodule_export]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
-from wifair.cli.common import Command, check_figure, command_line, fail, trying, with_options
+from wifair.capture.capture import read_capture
+from wifair.cli.common import Command, check_figure, command_line, fail, overrides_of, trying, with_options
 from wifair.figures.style import save
-from wifair.importers import ImportedResults, read_flent, read_iperf3, write_flent
+from wifair.importers import ImportedResults, read_flent, read_iperf3, write_flent, write_mahimahi, write_qlog
 from wifair.results.folder import Folder
 from wifair.results.from_folder import read_results
+from wifair.scenario.scenario import Scenario
 
 
 @click.group(name="import")
@@ -31,6 +35,8 @@ def export_command() -> None:
     Example:
       wifair run hot-spot.toml --seed 1 --series --series-step '200 ms' --out results
       wifair export flent results uploads.flent.gz
+      wifair export qlog captures/server.pcap train.qlog
+      wifair export mahimahi cc-train.toml train.down --station laptop --set flows.test.count=0
     """  # noqa: D301
 
 
@@ -92,6 +98,67 @@ def to_flent_command(source: str, file: str, seed: int | None, force: bool) -> N
         fail(f"`{file}`: Flent reads .flent and .flent.gz")
     with trying("write", file):
         write_flent(read_results(source), file, seed=seed, force=force)
+
+
+@export_command.command(name="qlog")
+@click.argument("capture", metavar="CAPTURE", type=click.Path())
+@click.argument("file", metavar="FILE", type=click.Path())
+@click.option("--force", is_flag=True, help="Replace FILE.")
+def to_qlog_command(capture: str, file: str, force: bool) -> None:
+    """Write the TCP connections of a capture as qlog 0.3, which qvis draws; best taken where the data is sent.
+
+    TCP is mapped to QUIC's events: a segment with data is a packet with a STREAM frame, numbered as it is sent; an ACK
+    has the numbers that it newly acknowledges; a retransmission says that the packet before it is lost.
+
+    \b
+    Example:
+      wifair run cc-train.toml --seeds 1 --pcap captures
+      wifair export qlog captures/server.pcap train.qlog
+    """  # noqa: D301
+    with trying("read", capture):
+        found = read_capture(capture, packets=True)
+    with trying("write", file):
+        try:
+            write_qlog(found, file, force=force)
+        except ValueError as error:
+            fail(f"{capture}: {error}")
+
+
+@export_command.command(name="mahimahi")
+@click.argument("scenario", metavar="SCENARIO", type=click.Path(allow_dash=True))
+@click.argument("file", metavar="FILE", type=click.Path())
+@click.option("--station", required=True, metavar="NAME", help="The station.")
+@click.option("--server", metavar="NAME", help="The server; the first one by default.")
+@click.option("--up", is_flag=True, help="From the station instead of to it.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the run.")
+@click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
+@click.option("--force", is_flag=True, help="Replace FILE.")
+def to_mahimahi_command(
+    scenario: str,
+    file: str,
+    station: str,
+    server: str | None,
+    up: bool,
+    seed: int,
+    changes: tuple[str, ...],
+    force: bool,
+) -> None:
+    """Write a trace for mahimahi's mm-link: when the station could have got packets of 1500 bytes.
+
+    The scenario's flows run meanwhile; leave one out by its count. Time begins at the end of `warm_up`.
+
+    \b
+    Example:
+      wifair export mahimahi cc-train.toml train.down --station laptop --set flows.test.count=0
+      mm-link train.up train.down -- ./client
+    """  # noqa: D301
+    made = Scenario.from_file(scenario, overrides=overrides_of(changes, None), for_programs=True)
+    direction: Literal["up", "down"] = "up" if up else "down"
+    with trying("write", file):
+        try:
+            write_mahimahi(made, file, station=station, server=server, direction=direction, seed=seed, force=force)
+        except ValueError as error:
+            fail(str(error))
 
 
 def _finish(results: ImportedResults, out: str | None, figure: str | None, force: bool) -> None:

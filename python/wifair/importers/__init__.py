@@ -1,10 +1,12 @@
-"""Results of other programs: reads those of iperf3 and Flent into tables like a run's, and writes runs for Flent."""
+"""Formats of other programs: reads iperf3 and Flent into tables like a run's; writes for Flent, qvis and mahimahi."""
 
 from __future__ import annotations
 
 from wifair.importers._flent import read_flent
 from wifair.importers._flent_export import write_flent
 from wifair.importers._iperf3 import read_iperf3
+from wifair.importers._mahimahi import write_mahimahi
+from wifair.importers._qlog import write_qlog
 from wifair.importers.imported import ImportedResults
 
-__all__ = ["ImportedResults", "read_flent", "read_iperf3", "write_flent"]
+__all__ = ["ImportedResults", "read_flent", "read_iperf3", "write_flent", "write_mahimahi", "write_qlog"]

@@ -71,7 +71,7 @@ class Scenario(Renamed):
         overrides : sequence of str, optional
             ``PATH=VALUE`` each, as after ``--set``; or pairs of the text that messages show for it and ``PATH=VALUE``.
         for_programs : bool, default False
-            Accept a scenario without flows, for an emulation in which only real programs send.
+            Accept a scenario without flows, for an emulation in which only real programs send, or a `Link`.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class Scenario(Renamed):
         return cls(text, name=name)
 
     @classmethod
-    def from_dict(cls, table: Mapping[str, object], *, name: str = "<dict>") -> Scenario:
+    def from_dict(cls, table: Mapping[str, object], *, name: str = "<dict>", for_programs: bool = False) -> Scenario:
         """Make a scenario from nested dicts and lists, with the keys of a file.
 
         Parameters
@@ -124,6 +124,8 @@ class Scenario(Renamed):
             ``tcp``. None leaves a key out.
         name : str, default "<dict>"
             Name of the scenario in messages.
+        for_programs : bool, default False
+            Accept a scenario without flows, for an emulation or a `Link`.
 
         Returns
         -------
@@ -147,7 +149,7 @@ class Scenario(Renamed):
         ...     "flows": [{"name": "up", "station": "sta", "server": "server", "direction": "up"}],
         ... })
         """
-        return cls(toml.document(table), name=name)
+        return cls(toml.document(table), name=name, for_programs=for_programs)
 
     def with_(self, changes: Mapping[str, object] | None = None, /, **more: object) -> Scenario:
         """Get a copy with parameters changed.
@@ -287,11 +289,13 @@ Source = Scenario | str | os.PathLike[str] | Mapping[str, object]
 """What `scenario_of` takes for a scenario."""
 
 
-def scenario_of(source: Source) -> Scenario:
+def scenario_of(source: Source, *, for_programs: bool = False) -> Scenario:
     """Take a scenario as it is, a mapping as `Scenario.from_dict` does, and a path as `Scenario.from_file` does."""
     if isinstance(source, Scenario):
         return source
-    return Scenario.from_dict(source) if isinstance(source, Mapping) else Scenario.from_file(source)
+    if isinstance(source, Mapping):
+        return Scenario.from_dict(source, for_programs=for_programs)
+    return Scenario.from_file(source, for_programs=for_programs)
 
 
 def _refuse_twice(changes: Sequence[tuple[str, str]]) -> None:
