@@ -41,6 +41,7 @@ pub fn segments(bytes: &[u8]) {
             missing: 0,
             ip_id: u16::from(step[7]),
             ttl: 64,
+            ae: false,
             marked: false,
             length: payload + 40,
             options: if step[7] & 1 == 1 { &options[..20] } else { &[] },

@@ -44,7 +44,9 @@ pub use reader::{CaptureReader, Interface, Record};
 pub use report::{ConnectionReport, Definition, Field, about};
 pub use roles::FlowRole;
 pub use rows::{COLUMNS, Rows, SegmentRow, mark};
-pub use segment::{Address, EchoMessage, Endpoint, FragmentPart, Payload, Segment, TcpOptions, addresses, flag, parse};
+pub use segment::{
+    AccEcnCounters, Address, EchoMessage, Endpoint, FragmentPart, Payload, Segment, TcpOptions, addresses, flag, parse,
+};
 pub use tcp::connection::SegmentVerdict;
 pub use tcp::observed_scoreboard::{Flight, RetransmissionCause};
 pub use tcp::side::{StationDirection, TransmissionSession};

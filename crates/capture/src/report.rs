@@ -522,7 +522,11 @@ DIRECTION: fn(&Side, f64) -> Field = |side, elapsed| {
         => side.again_packets - side.keep_alives_again;
     "keep_alives": "Segments that repeat the last byte to check that the other end is alive." => side.keep_alives;
     "zero_window_s": "Time for which this end advertised window zero [s]." => seconds(side.zero_nanos);
-    "ecn_ce_pkts": "Packets marked for congestion (RFC 3168)." => side.marked;
+    "ecn_ce_pkts": "Packets marked for congestion (RFC 3168)." => side.acc_ecn.marked;
+    "accecn_options": "Segments with an AccECN option (RFC 9768)." => side.acc_ecn.options;
+    "accecn_ce_pkts": "Packets of the other end that this end's ACE fields report as marked." => side.acc_ecn.packets;
+    "accecn_ce_bytes": "Payload of the other end that this end's AccECN options report as marked [bytes]."
+        => side.acc_ecn.bytes;
     "idle_periods": "Pauses in sending of at least the threshold, with nothing outstanding." => side.idle_periods;
     "idle_s": "Their time [s]." => seconds(side.idle_nanos);
     "limited_by_application": "Share of the sending time in which the application supplied no more data."

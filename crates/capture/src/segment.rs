@@ -138,6 +138,8 @@ pub struct Segment<'a> {
     pub ack: u32,
     /// Bits of [`flag`].
     pub flags: u8,
+    /// AE, the flag before them (RFC 9768, section 3.1).
+    pub ae: bool,
     /// Window, unscaled.
     pub window: u16,
     /// Urgent pointer.
@@ -164,6 +166,41 @@ impl Segment<'_> {
     pub const fn has(&self, mask: u8) -> bool {
         self.flags & mask != 0
     }
+
+    /// The ACE field: AE, CWR and ECE as a number (RFC 9768, section 3.2.2).
+    pub const fn ace(&self) -> u8 {
+        (self.ae as u8) << 2 | self.flags >> 6
+    }
+}
+
+/// The counters of an AccECN option (RFC 9768, section 3.2.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AccEcnCounters {
+    /// Whether the first is that of ECT(1) (kind 174) and not that of ECT(0) (kind 172); the second is that of CE.
+    pub ect1_first: bool,
+    /// The counters, modulo 2^24; the first `fields` of them.
+    pub counters: [u32; 3],
+    /// How many there are.
+    pub fields: u8,
+}
+
+impl AccEcnCounters {
+    /// Kinds of the option whose first counter is that of ECT(0), and that of ECT(1).
+    pub const KINDS: [u8; 2] = [172, 174];
+
+    fn parse(kind: u8, value: &[u8]) -> Self {
+        let mut counters = Self { ect1_first: kind == Self::KINDS[1], ..Self::default() };
+        for (slot, bytes) in counters.counters.iter_mut().zip(value.chunks_exact(3)) {
+            *slot = u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]);
+            counters.fields += 1;
+        }
+        counters
+    }
+
+    /// Bytes that arrived with CE, modulo 2^24, if the option tells.
+    pub fn ce(&self) -> Option<u32> {
+        (self.fields >= 2).then_some(self.counters[1])
+    }
 }
 
 /// Options of a segment.
@@ -181,6 +218,8 @@ pub struct TcpOptions {
     pub blocks: [(u32, u32); 4],
     /// How many SACK blocks there are.
     pub sacks: u8,
+    /// Counters of accurate ECN.
+    pub acc_ecn: Option<AccEcnCounters>,
 }
 
 impl TcpOptions {
@@ -226,6 +265,7 @@ impl TcpOptions {
                     self.sacks += 1;
                 }
             }
+            (172 | 174, counters) => self.acc_ecn = Some(AccEcnCounters::parse(kind, counters)),
             (8, &[a, b, c, d, e, f, g, h]) => {
                 self.timestamps = Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
             }
@@ -454,6 +494,7 @@ fn above<'a>(protocol: u8, ip: &IpFields, bytes: &'a [u8], header: usize, outer:
                 seq: u32::from_be_bytes([head[4], head[5], head[6], head[7]]),
                 ack: u32::from_be_bytes([head[8], head[9], head[10], head[11]]),
                 flags: head[13],
+                ae: head[12] & 1 == 1,
                 window: u16::from_be_bytes([head[14], head[15]]),
                 urgent: u16::from_be_bytes([head[18], head[19]]),
                 payload,

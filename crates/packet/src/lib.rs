@@ -66,8 +66,12 @@ pub mod flag {
     pub const ECT: u8 = 32;
     /// IP: congestion experienced.
     pub const CE: u8 = 64;
-    /// TCP PSH (RFC 9293, section 3.9.1.2).
+    /// TCP PSH (RFC 9293, section 3.9.1.2), in data.
     pub const PSH: u8 = 128;
+    /// TCP AE (RFC 9768), in SYNs and ACKs, which have no PSH.
+    pub const AE: u8 = PSH;
+    /// The flags of the ACE field (RFC 9768, section 3.2.2).
+    pub const ACE: u8 = AE | CWR | ECE;
 }
 
 /// SACK blocks that fit beside a timestamp option (RFC 2018, section 3).
@@ -149,6 +153,35 @@ impl Packet {
     #[inline]
     pub const fn sent_at(&self) -> Time {
         Time::from_nanos((self.sack[0].1 as u64) << 32 | self.sack[0].0 as u64)
+    }
+
+    /// The ACE field of a SYN or an ACK (RFC 9768, section 3.2.2): AE, CWR and ECE as a number.
+    #[inline]
+    pub const fn ace(&self) -> u8 {
+        (self.has(flag::AE) as u8) << 2 | (self.has(flag::CWR) as u8) << 1 | self.has(flag::ECE) as u8
+    }
+
+    /// The flags that stand for an ACE field.
+    #[inline]
+    pub const fn ace_flags(ace: u8) -> u8 {
+        ((ace >> 2 & 1) * flag::AE) | ((ace >> 1 & 1) * flag::CWR) | ((ace & 1) * flag::ECE)
+    }
+
+    /// Stores an AccECN option with two counters of 24 bits in an ACK (RFC 9768, section 3.2.3), in place of its
+    /// `seq`, which ACKs do not need: whether the first is that of ECT(1) and not ECT(0), its value, and that of CE.
+    #[inline]
+    pub const fn set_counters(&mut self, ect1_first: bool, ect: u32, ce: u32) {
+        self.seq = 1 << 63 | (ect1_first as u64) << 62 | (ce as u64) << 24 | ect as u64;
+    }
+
+    /// The option that [`Packet::set_counters`] stored, if the ACK has one.
+    #[inline]
+    pub const fn counters(&self) -> Option<(bool, u32, u32)> {
+        const MASK: u64 = (1 << 24) - 1;
+        if !matches!(self.kind, Kind::Ack) || self.seq >> 63 == 0 {
+            return None;
+        }
+        Some((self.seq >> 62 & 1 == 1, (self.seq & MASK) as u32, (self.seq >> 24 & MASK) as u32))
     }
 
     /// Whether flow, hop, receive window, lengths, flags and kind are those of `other`: two comparisons.

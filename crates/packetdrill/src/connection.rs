@@ -6,13 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wifair_packet::{Packet, flag};
+use wifair_tcp::accecn::EcnFeedback;
 use wifair_tcp::{Receiver, Sender, SenderState};
 use wifair_units::{Duration, Time};
 
 use crate::offload::{BurstLimits, Bursts};
 use crate::script::{Ecn, Flags, ScriptSegment, TcpOption};
 use crate::system::System;
+use accurate_ecn::ScriptMarks;
 
+mod accurate_ecn;
 mod arrival;
 mod handshake;
 
@@ -52,12 +55,12 @@ struct Agreed {
     sack: bool,
     /// The peer's window scale; `None` without window scaling.
     peer_scale: Option<u8>,
-    ecn: bool,
+    ecn: EcnFeedback,
 }
 
 impl Agreed {
     /// What a host with these settings offers.
-    fn offered(system: &System, ecn: bool) -> Self {
+    fn offered(system: &System, ecn: EcnFeedback) -> Self {
         let peer_scale = system.window_scaling.then_some(0);
         Self { peer_mss: 0, timestamps: system.timestamps, sack: system.sack, peer_scale, ecn }
     }
@@ -163,6 +166,8 @@ pub struct ScriptConnection {
     /// Our timestamp, in microseconds, for each timestamp in the script.
     pub stamps: BTreeMap<u32, u32>,
     pub first_stamp: Option<(u32, u32)>,
+    /// Accurate ECN, as far as it was agreed on.
+    pub marks: ScriptMarks,
 }
 
 fn micros(now: Time) -> u32 {
@@ -193,7 +198,7 @@ impl ScriptConnection {
     /// Opens a connection actively: sends a SYN.
     pub fn connect(at: &mut Moment<'_>, options: SocketOptions) -> Self {
         let mut connection = Self::new(at, options, false);
-        connection.agreed = Agreed::offered(at.system, at.system.ecn == 1);
+        connection.agreed = Agreed::offered(at.system, at.system.asks());
         connection.send_syn(at);
         connection
     }
@@ -201,8 +206,9 @@ impl ScriptConnection {
     /// Accepts a SYN at a listening socket: sends a SYN-ACK.
     pub fn accept(at: &mut Moment<'_>, options: SocketOptions, syn: &ScriptSegment) -> Self {
         let mut connection = Self::new(at, options, true);
-        let ecn = at.system.ecn > 0 && syn.flags.ece && syn.flags.cwr;
+        let ecn = at.system.accepts().after_syn(syn.flags.ace());
         connection.agree(Agreed::offered(at.system, ecn), syn);
+        connection.marks = ScriptMarks::after_syn(syn);
         connection.send_syn(at);
         connection
     }
@@ -235,7 +241,7 @@ impl ScriptConnection {
         i64::from(agreed.timestamps)
             | i64::from(agreed.sack) << 1
             | i64::from(agreed.peer_scale.is_some()) << 2
-            | i64::from(agreed.ecn) << 3
+            | i64::from(agreed.ecn != EcnFeedback::Off) << 3
     }
 
     /// Bytes received in order.
@@ -383,7 +389,7 @@ impl ScriptConnection {
     }
 
     /// Sends a segment: fills in its acknowledgement, window and options.
-    fn push(&self, at: &mut Moment<'_>, mut segment: ScriptSegment, from: Option<&Packet>) {
+    fn push(&mut self, at: &mut Moment<'_>, mut segment: ScriptSegment, from: Option<&Packet>) {
         segment.ack = if segment.flags.ack { self.expected() } else { 0 };
         let mut options = Vec::new();
         if self.agreed.timestamps {
@@ -393,14 +399,16 @@ impl ScriptConnection {
             };
             options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Timestamp(micros(at.now), echo)]);
         }
+        let mut blocks = Vec::new();
         if let Some(packet) = from {
             let number =
                 |relative: u32| (packet.ack as u32).wrapping_add(relative).wrapping_add(self.peer_isn).wrapping_add(1);
-            let blocks: Vec<_> =
-                packet.sack.iter().filter(|(start, end)| start != end).map(|&(s, e)| (number(s), number(e))).collect();
-            if !blocks.is_empty() {
-                options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Sack(blocks)]);
-            }
+            let present = packet.sack.iter().filter(|(start, end)| start != end);
+            blocks.extend(present.map(|&(s, e)| (number(s), number(e))));
+        }
+        self.report_marks(at, &mut segment, &mut options, &mut blocks);
+        if !blocks.is_empty() {
+            options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::Sack(blocks)]);
         }
         segment.options = Some(options);
         if let Some((_, receiver)) = &self.ends {
@@ -499,6 +507,7 @@ impl ScriptConnection {
             .collect();
         let marks = self.bursts.mark(&data, &limits, &|offset| self.records.contains(&offset));
         let mut marks = marks.into_iter();
+        let (is_probing, sent) = (sender.is_probing(), sender.sent());
         let mut probes = 0;
         for (packet, _) in segments {
             let fin = packet.has(flag::FIN);
@@ -507,7 +516,7 @@ impl ScriptConnection {
                 // The sender's ACK of the peer's SYN-ACK or FIN is not sent: the receiver sends the ACK.
                 continue;
             }
-            let probe = sender.is_probing() && packet.payload == 1 && packet.seq == sender.sent();
+            let probe = is_probing && packet.payload == 1 && packet.seq == sent;
             probes += u64::from(probe);
             let psh = packet.payload > 0 && !probe && (burst || self.pushes.contains(&packet.end()));
             let flags = Flags { fin, psh, cwr: packet.has(flag::CWR), ..Flags::ACK };

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use wifair_tcp::accecn::EcnCodepoint;
 use wifair_units::{Duration, Time};
 
 use crate::connection::{Moment, ScriptConnection, SocketOptions, TimedSegment, reset_for};
@@ -190,6 +191,14 @@ impl ScriptHost {
             "bytes_received" => connection.received() as i64,
             "options" => connection.option_bits(),
             "notsent_bytes" => connection.unsent() as i64,
+            "delivered_ce" => sender.ecn.reported_marks(EcnCodepoint::Ce).0 as i64,
+            "delivered_ce_bytes" => sender.ecn.reported_marks(EcnCodepoint::Ce).1 as i64,
+            "delivered_e0_bytes" => sender.ecn.reported_marks(EcnCodepoint::Ect0).1 as i64,
+            "delivered_e1_bytes" => sender.ecn.reported_marks(EcnCodepoint::Ect1).1 as i64,
+            "received_ce" => connection.marks.received(EcnCodepoint::Ce).0,
+            "received_ce_bytes" => connection.marks.received(EcnCodepoint::Ce).1,
+            "received_e0_bytes" => connection.marks.received(EcnCodepoint::Ect0).1,
+            "received_e1_bytes" => connection.marks.received(EcnCodepoint::Ect1).1,
             _ => return None,
         })
     }

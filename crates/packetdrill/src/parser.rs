@@ -5,6 +5,8 @@
 //! IP, and what only other versions of packetdrill know (those for SCTP, Multipath TCP or PSP), becomes an event
 //! [`ScriptAction::Unsupported`]. It is the last one: a script stops there, and what follows is not read.
 
+use wifair_tcp::accecn::AccEcnOption;
+
 use crate::cursor::Cursor;
 use crate::error::{ScriptError, ScriptPlace};
 use crate::expression;
@@ -337,6 +339,7 @@ impl<'a> ScriptParser<'a> {
             return Ok(());
         }
         let letters = self.cursor.take_while(is_word);
+        let mut counter = false;
         for letter in letters.chars() {
             match letter {
                 'F' => flags.fin = true,
@@ -346,11 +349,15 @@ impl<'a> ScriptParser<'a> {
                 'U' => flags.urg = true,
                 'E' => flags.ece = true,
                 'W' => flags.cwr = true,
-                'A' => return unsupported("the flag AE of accurate ECN"),
+                'A' => flags.ae = true,
+                '0'..='7' if !counter => {
+                    *flags = flags.with_ace(letter as u8 - b'0');
+                    counter = true;
+                }
                 _ => {
                     return Cursor::error_at(
                         place,
-                        format!("`{letters}` are no flags: expected letters of FSRPUEW, `.` for ACK, or `-` for none"),
+                        format!("`{letters}` are no flags: expected letters of FSRPUEWA, `.` for ACK, or `-` for none"),
                     );
                 }
             }
@@ -359,8 +366,9 @@ impl<'a> ScriptParser<'a> {
         if letters.is_empty() && !flags.ack {
             return self.cursor.expected("the flags of a segment, such as `S`, `P.` or `.`");
         }
-        if flags.ack && self.cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
-            return unsupported("the counter ACE of accurate ECN");
+        if let Some(digit @ '0'..='7') = self.cursor.peek().filter(|_| flags.ack && !counter) {
+            self.cursor.bump();
+            *flags = flags.with_ace(digit as u8 - b'0');
         }
         if flags.urg {
             return unsupported("urgent data");
@@ -392,6 +400,7 @@ impl<'a> ScriptParser<'a> {
                     self.token("ecr")?;
                     TcpOption::Timestamp(value, self.integer("a timestamp")?)
                 }
+                "ECN" => TcpOption::AccEcn(self.counters()?),
                 _ => return unsupported(format!("the TCP option `{name}`")),
             });
             self.skip()?;
@@ -402,6 +411,26 @@ impl<'a> ScriptParser<'a> {
                 return self.cursor.expected("`,` or `>` behind a TCP option");
             }
         }
+    }
+
+    /// Parses the counters of an option of accurate ECN, such as `e1b 1 ceb 0 e0b 1`.
+    fn counters(&mut self) -> Reading<AccEcnOption> {
+        let mut option = AccEcnOption { ect1_first: false, counters: [0; 3], fields: 0 };
+        self.skip()?;
+        while self.cursor.peek().is_some_and(is_word) {
+            let place = self.cursor.place();
+            let name = self.word("a counter")?;
+            option.ect1_first |= option.fields == 0 && name == "e1b";
+            let names = if option.ect1_first { ["e1b", "ceb", "e0b"] } else { ["e0b", "ceb", "e1b"] };
+            if names.get(usize::from(option.fields)) != Some(&name) {
+                return Cursor::error_at(place, "the counters are `e1b N ceb N e0b N` or `e0b N ceb N e1b N`");
+            }
+            let value: u32 = self.integer("a counter of 24 bits")?;
+            option.counters[usize::from(option.fields)] = value & 0xff_ffff;
+            option.fields += 1;
+            self.skip()?;
+        }
+        Ok(option)
     }
 
     fn blocks(&mut self) -> Reading<Vec<(u32, u32)>> {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wifair_tcp::accecn::{AccEcnOption, EcnCodepoint};
+
 use crate::error::ScriptPlace;
 use crate::expression::Statement;
 
@@ -77,6 +79,16 @@ impl Ecn {
         (Self::AnyEct, "ect01"),
     ];
 
+    /// The codepoint of a packet that arrives: any of `ect01` is ECT(0).
+    pub const fn field(self) -> EcnCodepoint {
+        match self {
+            Self::NotEct => EcnCodepoint::NotEct,
+            Self::Ect0 | Self::AnyEct => EcnCodepoint::Ect0,
+            Self::Ect1 => EcnCodepoint::Ect1,
+            Self::Ce => EcnCodepoint::Ce,
+        }
+    }
+
     /// The field with this name in a script.
     pub fn named(text: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, name)| *name == text).map(|(ecn, _)| *ecn)
@@ -109,12 +121,34 @@ pub struct Flags {
     pub ece: bool,
     /// CWR.
     pub cwr: bool,
+    /// AE (RFC 9768).
+    pub ae: bool,
 }
 
 impl Flags {
     /// ACK alone.
-    pub const ACK: Self =
-        Self { ack: true, fin: false, syn: false, rst: false, psh: false, urg: false, ece: false, cwr: false };
+    pub const ACK: Self = Self {
+        ack: true,
+        fin: false,
+        syn: false,
+        rst: false,
+        psh: false,
+        urg: false,
+        ece: false,
+        cwr: false,
+        ae: false,
+    };
+
+    /// AE, CWR and ECE as a number, the ACE field (RFC 9768, section 3.2.2).
+    pub const fn ace(self) -> u8 {
+        (self.ae as u8) << 2 | (self.cwr as u8) << 1 | self.ece as u8
+    }
+
+    /// These flags with AE, CWR and ECE from the ACE field.
+    #[must_use]
+    pub const fn with_ace(self, ace: u8) -> Self {
+        Self { ae: ace & 4 != 0, cwr: ace & 2 != 0, ece: ace & 1 != 0, ..self }
+    }
 }
 
 impl fmt::Display for Flags {
@@ -127,6 +161,7 @@ impl fmt::Display for Flags {
             (self.urg, 'U'),
             (self.ece, 'E'),
             (self.cwr, 'W'),
+            (self.ae, 'A'),
             (self.ack, '.'),
         ];
         let text: String = letters.iter().filter(|(set, _)| *set).map(|(_, letter)| *letter).collect();
@@ -151,6 +186,8 @@ pub enum TcpOption {
     Sack(Vec<(u32, u32)>),
     /// Timestamp value and echo.
     Timestamp(u32, u32),
+    /// Counters of accurate ECN.
+    AccEcn(AccEcnOption),
 }
 
 impl fmt::Display for TcpOption {
@@ -166,6 +203,12 @@ impl fmt::Display for TcpOption {
                 blocks.iter().try_for_each(|(start, end)| write!(f, " {start}:{end}"))
             }
             Self::Timestamp(value, echo) => write!(f, "TS val {value} ecr {echo}"),
+            Self::AccEcn(option) => {
+                f.write_str("ECN")?;
+                let names = if option.ect1_first { ["e1b", "ceb", "e0b"] } else { ["e0b", "ceb", "e1b"] };
+                let fields = names.iter().zip(option.counters).take(option.fields.into());
+                fields.into_iter().try_for_each(|(name, value)| write!(f, " {name} {value}"))
+            }
         }
     }
 }
@@ -199,6 +242,14 @@ impl ScriptSegment {
     pub fn timestamp(&self) -> Option<(u32, u32)> {
         self.options.iter().flatten().find_map(|option| match option {
             TcpOption::Timestamp(value, echo) => Some((*value, *echo)),
+            _ => None,
+        })
+    }
+
+    /// The counters of accurate ECN.
+    pub fn acc_ecn(&self) -> Option<AccEcnOption> {
+        self.options.iter().flatten().find_map(|option| match option {
+            TcpOption::AccEcn(option) => Some(*option),
             _ => None,
         })
     }

@@ -2,6 +2,8 @@
 //!
 //! No command is ever run. `docs/packetdrill.md` lists the commands recognised; any other makes a script unsupported.
 
+use wifair_tcp::accecn::EcnFeedback;
+
 /// Settings of the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct System {
@@ -13,8 +15,13 @@ pub struct System {
     pub sack: bool,
     /// `net.ipv4.tcp_window_scaling`.
     pub window_scaling: bool,
-    /// `net.ipv4.tcp_ecn`: 0 is off, 1 requests and accepts ECN, 2 only accepts it.
+    /// `net.ipv4.tcp_ecn`: 0 is off, 1 requests and accepts ECN, 2 only accepts it, 3 requests and accepts accurate
+    /// ECN, 4 accepts it and requests ECN, 5 only accepts it.
     pub ecn: u8,
+    /// `net.ipv4.tcp_ecn_option`: whether the option of accurate ECN is sent.
+    pub ecn_option: bool,
+    /// `net.ipv4.tcp_ecn_fallback`: whether an ECN field that looks mangled stops the use of ECN.
+    pub ecn_fallback: bool,
     /// `net.ipv4.tcp_slow_start_after_idle`.
     pub slow_start_after_idle: bool,
     /// Tail loss probes: `net.ipv4.tcp_early_retrans` is 3 or 4.
@@ -29,6 +36,8 @@ pub struct System {
     pub retries: u32,
     /// `net.ipv4.tcp_syn_retries` and `tcp_synack_retries`.
     pub syn_retries: u32,
+    /// `net.ipv4.tcp_syn_linear_timeouts`: so many timeouts of a SYN do not double the next one.
+    pub linear_timeouts: usize,
     /// Largest and initial receive buffer: the third and second numbers of `net.ipv4.tcp_rmem`.
     pub receive_buffer: (u64, u64),
     /// `net.ipv4.tcp_min_tso_segs`.
@@ -57,6 +66,8 @@ impl Default for System {
             sack: true,
             window_scaling: true,
             ecn: 0,
+            ecn_option: true,
+            ecn_fallback: true,
             slow_start_after_idle: false,
             tail_loss_probes: true,
             rack: true,
@@ -64,6 +75,7 @@ impl Default for System {
             reordering: 3,
             retries: 15,
             syn_retries: 5,
+            linear_timeouts: 4,
             receive_buffer: (15 << 20, 540_000),
             min_tso_segments: 2,
             pacing_ratios: (200, 120),
@@ -80,6 +92,26 @@ impl Default for System {
 /// Reads a file that a script names, such as `../common/defaults.sh`, as text.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+impl System {
+    /// The feedback that a client asks for.
+    pub const fn asks(&self) -> EcnFeedback {
+        match self.ecn {
+            3 => EcnFeedback::Accurate,
+            1 | 4 => EcnFeedback::Classic,
+            _ => EcnFeedback::Off,
+        }
+    }
+
+    /// The most that a server agrees to.
+    pub const fn accepts(&self) -> EcnFeedback {
+        match self.ecn {
+            3.. => EcnFeedback::Accurate,
+            1 | 2 => EcnFeedback::Classic,
+            0 => EcnFeedback::Off,
+        }
+    }
+}
+
 /// The congestion controls that Linux and this project both have.
 pub const CONGESTION_CONTROLS: [&str; 13] = [
     "reno", "cubic", "bbr", "dctcp", "vegas", "westwood", "illinois", "htcp", "hybla", "yeah", "veno", "bic",
@@ -88,9 +120,9 @@ pub const CONGESTION_CONTROLS: [&str; 13] = [
 
 /// Settings that are fixed here, or have no effect that scripts can see.
 const FIXED: &str = "\
-    tcp_dsack tcp_fack tcp_wmem tcp_notsent_lowat tcp_fastopen tcp_fastopen_key tcp_syncookies tcp_ecn_option \
+    tcp_dsack tcp_fack tcp_wmem tcp_notsent_lowat tcp_fastopen tcp_fastopen_key tcp_syncookies tcp_ecn_option_beacon \
     tcp_no_metrics_save tcp_mtu_probing tcp_limit_output_bytes tcp_autocorking tcp_tw_reuse tcp_moderate_rcvbuf \
-    tcp_retries1 wmem_max rmem_max tcp_challenge_ack_limit tcp_invalid_ratelimit tcp_ecn_fallback \
+    tcp_retries1 wmem_max rmem_max tcp_challenge_ack_limit tcp_invalid_ratelimit \
     tcp_comp_sack_nr tcp_fin_timeout tcp_shrink_window tcp_orphan_retries tcp_abc tcp_tso_win_divisor \
     ip_local_port_range";
 
@@ -156,7 +188,12 @@ impl System {
             "tcp_timestamps" => self.timestamps = number()? != 0,
             "tcp_sack" => self.sack = number()? != 0,
             "tcp_window_scaling" => self.window_scaling = number()? != 0,
-            "tcp_ecn" => self.ecn = u8::try_from(number()?).ok().filter(|ecn| *ecn <= 2).ok_or(())?,
+            "tcp_ecn" => self.ecn = u8::try_from(number()?).ok().filter(|ecn| *ecn <= 5).ok_or(())?,
+            "tcp_ecn_option" => self.ecn_option = number()? > 0,
+            "tcp_ecn_fallback" => self.ecn_fallback = number()? > 0,
+            "tcp_syn_linear_timeouts" => {
+                self.linear_timeouts = usize::try_from(number()?).map_err(|_| ())?;
+            }
             "tcp_slow_start_after_idle" => self.slow_start_after_idle = number()? != 0,
             "tcp_early_retrans" => self.tail_loss_probes = matches!(number()?, 3 | 4),
             "tcp_recovery" => self.rack = number()? & 1 != 0,

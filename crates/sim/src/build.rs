@@ -529,6 +529,7 @@ fn flow_plan(
         label: FlowLabel {
             hosts: (host_number(flow.from), host_number(flow.to)),
             dscp: group.dscp.map_or(0, |dscp| dscp.number()),
+            l4s: matches!(&group.transport, scenario::Transport::Tcp(tcp) if tcp.ecn && tcp.cc.is_l4s()),
             ..FlowLabel::default()
         },
         category: category(scenario, group).index(),

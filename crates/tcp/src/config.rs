@@ -105,6 +105,32 @@ choice! {
     }
 }
 
+choice! {
+    /// Which ends of a connection know accurate ECN.
+    pub enum AccurateEcn {
+        /// Neither: marks are echoed.
+        None = "none" from "RFC 3168, section 6.1",
+        /// Only the sender, which asks for it in vain: marks are echoed.
+        Sender = "sender" from "RFC 9768, section 3.1.2",
+        /// Only the receiver, which is not asked: marks are echoed.
+        Receiver = "receiver" from "RFC 9768, section 3.1.2",
+        /// Both: marks are counted.
+        Both = "both" from "RFC 9768",
+    }
+}
+
+impl AccurateEcn {
+    /// Whether the sender asks, and the receiver agrees; without a handshake nobody does unless both know it.
+    pub(crate) const fn ends(&self, handshake: Handshake) -> (bool, bool) {
+        match (self, handshake) {
+            (Self::Both, _) => (true, true),
+            (_, Handshake::None) | (Self::None, _) => (false, false),
+            (Self::Sender, _) => (true, false),
+            (Self::Receiver, _) => (false, true),
+        }
+    }
+}
+
 /// Configuration of a sender, with every default resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SenderConfig {
@@ -173,6 +199,10 @@ pub struct StackOptions {
     pub prr: bool,
     /// ECN (RFC 3168).
     pub ecn: bool,
+    /// Whether the SYN asks for accurate ECN (RFC 9768).
+    pub accurate_ecn: bool,
+    /// ECN-capable packets are ECT(1): the congestion control responds as RFC 9331 asks.
+    pub ect1: bool,
     /// Whether segments are paced even if the congestion control does not ask for it.
     pub pacing: bool,
     /// Segments that leave together when paced, as with segmentation offload; at least 1.
@@ -232,6 +262,12 @@ pub struct ReceiverConfig {
     pub timestamps: bool,
     /// Whether congestion marks are echoed (RFC 3168).
     pub ecn: bool,
+    /// Whether the receiver agrees to accurate ECN (RFC 9768).
+    pub accurate_ecn: bool,
+    /// Without a handshake, accurate ECN is agreed on from the start.
+    pub accurate_from_start: bool,
+    /// The sender's ECN-capable packets are ECT(1).
+    pub ect1: bool,
     /// Echo the mark of each segment (RFC 8257, section 3.2) instead of setting ECE until CWR arrives.
     pub echo_each_mark: bool,
 }

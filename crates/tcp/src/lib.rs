@@ -8,6 +8,7 @@
 
 use wifair_units::Time;
 
+pub mod accecn;
 pub mod cc;
 mod config;
 mod gro;
@@ -20,13 +21,14 @@ mod sender;
 mod settings;
 
 pub use config::{
-    Growth, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig, StackOptions,
+    AccurateEcn, Growth, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig,
+    StackOptions,
 };
 pub use receiver::Receiver;
 pub use rtt::{Rtt, RttConfig};
 #[cfg(feature = "fast")]
 pub use sender::AckTrain;
-pub use sender::{Info, RecoveryState, Sender, SenderCounters, SenderState, burst_size};
+pub use sender::{AckReport, Info, RecoveryState, Sender, SenderCounters, SenderState, burst_size};
 pub use settings::{Stack, TcpSettings};
 
 /// Length of the timestamps option with its padding, in bytes (RFC 7323, appendix A).

@@ -10,6 +10,7 @@
 use wifair_packet::{Kind, MAX_SACK_BLOCKS, Packet, flag};
 use wifair_units::{Duration, Time};
 
+use crate::accecn::{AccEcnOption, EcnCodepoint, EcnFeedback, ReceivedMarks};
 use crate::config::ReceiverConfig;
 use crate::gro::Batch;
 use crate::ranges::Ranges;
@@ -18,6 +19,19 @@ use crate::{TIMESTAMP_OPTION, clock};
 /// Number of ACKs for a gap that are sent at once, and maximum number held back after them (Linux).
 const AT_ONCE: u32 = 3;
 const MOST_HELD: u32 = 44;
+
+/// SACK blocks that fit beside timestamps and an AccECN option with two counters.
+const BLOCKS_BESIDE_COUNTERS: usize = 2;
+
+/// The ECN field of a packet; its ECN-capable packets are ECT(1) if `ect1`.
+const fn ecn_field(packet: &Packet, ect1: bool) -> EcnCodepoint {
+    match (packet.has(flag::CE), packet.has(flag::ECT)) {
+        (true, _) => EcnCodepoint::Ce,
+        (false, true) if ect1 => EcnCodepoint::Ect1,
+        (false, true) => EcnCodepoint::Ect0,
+        (false, false) => EcnCodepoint::NotEct,
+    }
+}
 
 /// Length of the SACK option with `blocks` blocks, padded to whole words, in bytes (RFC 2018, section 3).
 const fn sack_option(blocks: u16) -> u16 {
@@ -60,6 +74,8 @@ pub struct Receiver {
     last_ack: u64,
     /// Whether ECE is set.
     echo: bool,
+    /// Accurate ECN, once it is agreed on.
+    marks: Option<Box<ReceivedMarks>>,
     /// Offset of the FIN; [`u64::MAX`] before it arrives.
     fin: u64,
     duplicates: u64,
@@ -100,6 +116,7 @@ impl Receiver {
             ts_recent: 0,
             last_ack: 0,
             echo: false,
+            marks: config.accurate_from_start.then(Box::default),
             fin: u64::MAX,
             duplicates: 0,
             batch: config.gro.map(|_| Box::default()),
@@ -124,7 +141,7 @@ impl Receiver {
     #[inline(always)]
     fn take(&mut self, now: Time, packet: &Packet, end: u64, segments: u32, plain: bool) {
         if self.config.ecn {
-            self.on_ecn(packet);
+            self.on_ecn(packet, end, segments);
         }
         // RFC 7323, section 4.3, rule 2: the timestamp of the oldest segment covered by the next ACK is echoed.
         if packet.seq <= self.last_ack {
@@ -183,13 +200,34 @@ impl Receiver {
     fn take_syn_or_fin(&mut self, packet: &Packet) -> bool {
         if packet.has(flag::SYN) {
             self.ts_recent = packet.ts_val;
-            self.reply = flag::SYN | self.ack_flags();
+            self.reply = flag::SYN | self.ack_flags() | self.agree_on_ecn(packet);
             return false;
         }
         if packet.has(flag::FIN) {
             self.fin = packet.end();
         }
         packet.has(flag::FIN)
+    }
+
+    /// Answers the ECN flags of a SYN (RFC 9768, section 3.1.2); returns those of the SYN-ACK.
+    fn agree_on_ecn(&mut self, syn: &Packet) -> u8 {
+        let offered = match (self.config.ecn, self.config.accurate_ecn) {
+            (true, true) => EcnFeedback::Accurate,
+            (true, false) => EcnFeedback::Classic,
+            (false, _) => EcnFeedback::Off,
+        };
+        if syn.ace() == 0 {
+            return 0;
+        }
+        let field = ecn_field(syn, self.config.ect1);
+        Packet::ace_flags(match offered.after_syn(syn.ace()) {
+            EcnFeedback::Off => 0,
+            EcnFeedback::Classic => 0b001,
+            EcnFeedback::Accurate => {
+                self.marks.get_or_insert_with(|| Box::new(ReceivedMarks::starting(field)));
+                field.reflection()
+            }
+        })
     }
 
     #[inline(never)]
@@ -250,9 +288,15 @@ impl Receiver {
 
     /// Updates the ECN echo (RFC 3168, section 6.1.3; RFC 8257, section 3.2).
     #[inline(never)]
-    fn on_ecn(&mut self, packet: &Packet) {
+    fn on_ecn(&mut self, packet: &Packet, end: u64, segments: u32) {
         let marked = packet.has(flag::CE);
-        if self.config.echo_each_mark {
+        if let Some(marks) = &mut self.marks {
+            let field = ecn_field(packet, self.config.ect1);
+            if marks.note_many(field, segments.into(), end - packet.seq) {
+                // RFC 9768, section 3.2.2.5.1: a change is reported at once.
+                self.unacked = self.unacked.max(self.config.ack_every);
+            }
+        } else if self.config.echo_each_mark {
             if marked != self.echo && self.unacked > 0 {
                 self.earlier = Some((self.next, self.echo));
                 self.unacked = 0;
@@ -347,6 +391,14 @@ impl Receiver {
         if echo {
             packet.flags |= flag::ECE;
         }
+        if let Some(marks) = &mut self.marks
+            && !packet.has(flag::SYN)
+        {
+            let option = marks.option(self.config.ect1, 2);
+            packet.flags |= Packet::ace_flags(marks.ace());
+            packet.set_counters(self.config.ect1, option.counters[0], option.counters[1]);
+            packet.size += if self.config.count_options { AccEcnOption::padded(2) } else { 0 };
+        }
         if self.config.timestamps {
             packet.ts_val = clock(now);
             packet.ts_ecr = self.ts_recent;
@@ -361,13 +413,14 @@ impl Receiver {
         let relative =
             |(start, end): (u64, u64)| (start.wrapping_sub(packet.ack) as u32, end.wrapping_sub(packet.ack) as u32);
         let mut sack = [(0, 0); MAX_SACK_BLOCKS];
+        let most = if self.marks.is_some() { BLOCKS_BESIDE_COUNTERS } else { MAX_SACK_BLOCKS };
         if let Some(duplicate) = self.duplicate.take().filter(|_| self.config.report_duplicates) {
             sack[0] = relative(duplicate);
             blocks = 1;
         }
         if !self.ahead.is_empty() {
             for &range in self.recent.iter().take_while(|range| range.1 != 0) {
-                if range.0 > self.next && blocks < MAX_SACK_BLOCKS {
+                if range.0 > self.next && blocks < most {
                     sack[blocks] = relative(range);
                     blocks += 1;
                 }
@@ -474,6 +527,12 @@ impl Receiver {
     pub fn early(&self) -> u64 {
         let ranges = self.early.iter().flatten();
         ranges.map(|&(start, end)| self.next.clamp(start, end) - start).sum()
+    }
+
+    /// Packets that arrived marked, and payload that arrived with this ECN field; zeros without accurate ECN.
+    #[must_use]
+    pub fn received_marks(&self, field: EcnCodepoint) -> (u64, u64) {
+        self.marks.as_ref().map_or((0, 0), |marks| marks.counts(field))
     }
 
     /// Number of segments without new data.

@@ -10,7 +10,8 @@ use wifair_units::{Bytes, Duration};
 
 use crate::cc::{self, Algorithm, CongestionControl};
 use crate::config::{
-    Growth, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig, StackOptions,
+    AccurateEcn, Growth, Handshake, IdleRestart, LimitedTransmit, ReceiverConfig, Recovery, ReduceFrom, SenderConfig,
+    StackOptions,
 };
 use crate::rtt::RttConfig;
 use crate::sender::Sender;
@@ -191,12 +192,18 @@ table! {
             }, by stack;
         /// Proportional rate reduction in recovery with SACK (RFC 9937).
         pub prr: bool = stack.is_modern(), by stack;
-        /// Explicit congestion notification (RFC 3168).
-        pub ecn: bool = false;
+        /// Explicit congestion notification (RFC 3168). A congestion control of L4S sends ECT(1).
+        pub ecn: bool = cc.is_l4s() && stack != Stack::Ns2, by cc, by stack;
+        /// Which ends know accurate ECN (RFC 9768); with both the receiver counts marks, else it echoes them.
+        pub accurate_ecn: AccurateEcn =
+            if ecn && cc.is_l4s() { AccurateEcn::Both } else { AccurateEcn::None }, by cc, by ecn,
+            "none without `ecn = true`" => |ends| ecn || *ends == AccurateEcn::None;
         /// Whether segments are paced even if the congestion control does not ask for it.
         pub pacing: bool = false;
-        /// Segments that leave together when paced, as with segmentation offload. Linux sends two or more.
-        pub pacing_burst: u32 = if stack == Stack::Linux { 2 } else { 1 }, by stack, "1 or more" => |n| *n >= 1;
+        /// Segments that leave together when paced, as with segmentation offload. Linux sends two or more, TCP Prague one
+        /// at rates up to one segment in 1/4096 s.
+        pub pacing_burst: u32 =
+            if stack == Stack::Linux && !matches!(cc, cc::AlgorithmChoice::Prague(_)) { 2 } else { 1 }, by stack, by cc, "1 or more" => |n| *n >= 1;
         /// Whether bursts hold what leaves in 1/1024 s at the pacing rate plus, for nearby receivers, 64 KiB halved for
         /// each 512 us of the minimum RTT (Linux's TSO autosizing). `pacing_burst` is then the minimum, 64 KiB the
         /// maximum. With selective ACKs the sender also forms bursts without pacing: it waits for more ACKs while the
@@ -253,6 +260,7 @@ impl TcpSettings {
             Some(Limit::Bytes(bytes)) => bytes.0 as f64 / self.mss.0 as f64,
         };
         let counted_by_sender = self.stack == Stack::Ns2;
+        let ends = self.accurate_ecn.ends(self.handshake);
         let buffer = bytes(self.receive_window).min(LARGEST_WINDOW);
         let window_scale = window_scale(buffer);
         let options = StackOptions {
@@ -293,6 +301,8 @@ impl TcpSettings {
             idle_restart: self.idle_restart,
             prr: self.prr,
             ecn: self.ecn,
+            accurate_ecn: ends.0,
+            ect1: self.cc.is_l4s(),
             pacing: self.pacing,
             pacing_burst: self.pacing_burst,
             tso_autosize: self.tso_autosize,
@@ -321,6 +331,9 @@ impl TcpSettings {
             sack: self.sack,
             timestamps: self.timestamps,
             ecn: self.ecn,
+            accurate_ecn: ends.1,
+            accurate_from_start: self.ecn && ends == (true, true) && self.handshake == Handshake::None,
+            ect1: self.cc.is_l4s(),
             echo_each_mark: algorithm.wants_mark_per_packet(),
         };
         (SenderConfig { cc: self.cc.clone(), custom_cc: None, options }, receiver)

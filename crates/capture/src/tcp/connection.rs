@@ -280,6 +280,7 @@ impl CapturedConnection {
             other.scale = 0;
         }
         me.sack_option_packets += u64::from(options.sacks > 0);
+        me.acc_ecn.take(&mut other.acc_ecn, segment, &options, ack);
 
         let unseen = me.data_packets == 0;
         let unheard = me.packets == 0;
@@ -302,7 +303,6 @@ impl CapturedConnection {
         }
         me.packets += 1;
         me.wire_bytes += u64::from(segment.length);
-        me.marked += u64::from(segment.marked);
         if let Some(packets) = &mut me.scaled_packets {
             *packets += 1;
         }

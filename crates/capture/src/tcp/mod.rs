@@ -1,5 +1,6 @@
 //! Passive TCP analysis: reconstructs from the captured segments of a connection what its ends did.
 
+pub(crate) mod acc_ecn;
 pub(crate) mod connection;
 pub(crate) mod history;
 pub(crate) mod messages;

@@ -1,6 +1,7 @@
 //! One direction of a connection: what one end sent, and what the other end acknowledged.
 
 use super::SequenceSpace;
+use super::acc_ecn::AccEcnReports;
 use super::history::{History, seconds};
 use super::messages::Messages;
 use super::observed_scoreboard::ObservedScoreboard;
@@ -264,7 +265,7 @@ pub(crate) struct Side {
     pub(crate) keep_alives: u64,
     /// Those with a byte that was seen before.
     pub(crate) keep_alives_again: u64,
-    pub(crate) marked: u64,
+    pub(crate) acc_ecn: AccEcnReports,
     /// Total time with a zero advertised window, and the start of the current such period.
     pub(crate) zero_nanos: u64,
     pub(crate) zero_since: Option<u64>,

@@ -18,7 +18,7 @@ use wifair_phy::{Coding, GuardInterval, HtFormat, PpduFormat, TxVector};
 
 use crate::link::radiotap::{RadioRate, mcs_index};
 use crate::link::wifi::Mac;
-use crate::segment::{Endpoint, TcpOptions};
+use crate::segment::{AccEcnCounters, Endpoint, TcpOptions};
 
 /// The header of an IP packet to be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub struct Tcp {
     pub ack: u32,
     /// Bits of [`crate::flag`].
     pub flags: u8,
+    /// AE, the flag before them (RFC 9768, section 3.1).
+    pub ae: bool,
     /// Window, unscaled.
     pub window: u16,
     /// Options.
@@ -141,7 +143,7 @@ pub fn tcp(frame: &mut Vec<u8>, segment: &Tcp, keep: u32) {
     frame.extend(segment.ip.destination.port.to_be_bytes());
     frame.extend(segment.seq.to_be_bytes());
     frame.extend(segment.ack.to_be_bytes());
-    frame.extend([(header as u8 / 4) << 4, segment.flags]);
+    frame.extend([(header as u8 / 4) << 4 | u8::from(segment.ae), segment.flags]);
     frame.extend(segment.window.to_be_bytes());
     frame.extend([0; 4]);
     frame.extend(options);
@@ -167,6 +169,12 @@ fn put_options(bytes: &mut Vec<u8>, options: &TcpOptions) {
         bytes.extend([8, 10]);
         bytes.extend(value.to_be_bytes());
         bytes.extend(echo.to_be_bytes());
+    }
+    if let Some(counters) = options.acc_ecn {
+        let fields = usize::from(counters.fields);
+        bytes.extend([AccEcnCounters::KINDS[usize::from(counters.ect1_first)], 2 + 3 * counters.fields]);
+        counters.counters[..fields].iter().for_each(|counter| bytes.extend(&counter.to_be_bytes()[1..]));
+        bytes.resize(bytes.len().next_multiple_of(4), 1);
     }
     if let Some(scale) = options.scale {
         bytes.extend([1, 3, 3, scale]);

@@ -6,8 +6,8 @@ use crate::common::talk::{self, MS, WRAPS, Wrap, ends, upload};
 use wifair_capture::frame::{Heard, IpHeader};
 use wifair_capture::link::radiotap::{self, RadioRate, ht};
 use wifair_capture::{
-    AnalysisOptions, CaptureReader, DecodeOutcome, Field, LinkType, Payload, PcapngWriter, analyze, decode, flag,
-    frame, parse,
+    AccEcnCounters, AnalysisOptions, CaptureReader, DecodeOutcome, Field, LinkType, Payload, PcapngWriter, TcpOptions,
+    analyze, decode, flag, frame, parse,
 };
 use wifair_phy::{ChannelWidth, Coding, GuardInterval, HtFormat, Ltf, PpduFormat, TxVector};
 
@@ -194,8 +194,9 @@ fn segments_are_written_as_linux_writes_them() {
                     seq: segment.seq,
                     ack: segment.ack,
                     flags: segment.flags,
+                    ae: segment.ae,
                     window: segment.window,
-                    options: wifair_capture::TcpOptions::parse(segment.options),
+                    options: TcpOptions::parse(segment.options),
                     payload: 0,
                 };
                 frame::tcp(&mut packet, &tcp, 0);
@@ -208,6 +209,24 @@ fn segments_are_written_as_linux_writes_them() {
         }
     }
     assert!(compared > 3_000, "{compared}");
+}
+
+/// RFC 9768, sections 3.1 and 3.2.3: AE is the bit before CWR; an option of kind 174 has the counters of ECT(1), CE and
+/// ECT(0) in 24 bits each, and is padded.
+#[test]
+fn accurate_ecn_stands_in_flags_and_option() {
+    let [client, server] = ends(false);
+    let counters = AccEcnCounters { ect1_first: true, counters: [0x01_0203, 0x04_0506, 0], fields: 2 };
+    let options = TcpOptions { acc_ecn: Some(counters), ..TcpOptions::default() };
+    let flags = flag::ACK | flag::ECE;
+    let mut bytes = Vec::new();
+    let tcp = frame::Tcp { flags, ae: true, options, ..frame::Tcp::between(client, server) };
+    frame::tcp(&mut bytes, &tcp, u32::MAX);
+    assert_eq!(bytes[20 + 12..20 + 14], [0x71, 0x50]);
+    assert_eq!(bytes[40..], [174, 8, 1, 2, 3, 4, 5, 6]);
+    let datagram = wifair_capture::Datagram { bytes: &bytes, original: bytes.len() as u32, place: 0 };
+    let Payload::Tcp(found) = parse(&datagram) else { panic!("it is TCP") };
+    assert_eq!((found.ace(), TcpOptions::parse(found.options)), (0b101, options));
 }
 
 /// RFC 791 and RFC 8200: expedited forwarding (46, RFC 3246) with congestion experienced (3) makes 0xbb, in IPv6

@@ -2,6 +2,7 @@
 
 use wifair_packet::{MAX_SACK_BLOCKS, Packet, flag};
 use wifair_tcp::Sender;
+use wifair_tcp::accecn::EcnFeedback;
 use wifair_units::{Duration, Time};
 
 use super::{ConnectionStage, MAX_BURST, Moment, ScriptConnection, TimedSegment};
@@ -23,6 +24,7 @@ impl ScriptConnection {
                 if segment.flags.rst {
                     self.stage = ConnectionStage::Gone;
                 } else if segment.flags.syn {
+                    self.marks.take_syn_again(segment);
                     self.send_syn(at);
                 } else if segment.flags.ack {
                     self.establish(at, segment);
@@ -46,8 +48,10 @@ impl ScriptConnection {
         } else if segment.flags.syn && acceptable {
             let asked = self.agreed;
             self.agree(asked, segment);
-            self.agreed.ecn = asked.ecn && segment.flags.ece && !segment.flags.cwr;
+            self.agreed.ecn = asked.ecn.after_syn_ack(segment.flags.ace());
+            self.marks.take_syn_ack(segment, at.system.ecn_fallback);
             self.establish(at, segment);
+            self.marks.reflects = true;
             self.push(at, ScriptSegment::empty(Flags::ACK, 1), None);
             self.hand_down(at.now);
             self.flush(at);
@@ -69,6 +73,8 @@ impl ScriptConnection {
         let end = i64::from(start) + length;
         let stale = self.agreed.timestamps
             && stamp.is_some_and(|(value, _)| value.wrapping_sub(receiver.ts_recent()).cast_signed() < 0);
+        let newer_stamp = self.agreed.timestamps
+            && stamp.is_some_and(|(value, _)| value.wrapping_sub(receiver.ts_recent()).cast_signed() > 0);
         let outside = end < 0 || i64::from(start) > window || (length > 0 && end <= 0 && !segment.flags.fin);
         if segment.flags.rst {
             if !outside {
@@ -77,6 +83,9 @@ impl ScriptConnection {
             return;
         }
         if stale || segment.flags.syn || (outside && segment.payload == 0) {
+            if segment.flags.syn && segment.flags.ack {
+                self.marks.take_syn_ack_again(segment);
+            }
             self.answer(at);
             return;
         }
@@ -98,7 +107,7 @@ impl ScriptConnection {
         if fin_acked {
             packet.flags |= flag::FIN;
         }
-        if segment.flags.ece {
+        if segment.flags.ece && self.agreed.ecn == EcnFeedback::Classic {
             packet.flags |= flag::ECE;
         }
         if let Some((value, echo)) = stamp {
@@ -117,6 +126,9 @@ impl ScriptConnection {
         }
         if let Some(window) = segment.window {
             packet.window = u16::try_from(window).unwrap_or(u16::MAX);
+        }
+        if self.agreed.ecn == EcnFeedback::Accurate {
+            self.marks.take(at.system, sender, segment, newer_stamp);
         }
         sender.on_segment(at.now, &packet, segment.payload > 0);
         if number > una || fin_acked {

@@ -2,6 +2,7 @@
 
 use wifair_config::{Document, Source};
 use wifair_packet::{Packet, flag};
+use wifair_tcp::accecn::{EcnCodepoint, EcnFeedback};
 use wifair_tcp::cc::AlgorithmChoice;
 use wifair_tcp::cc::hystart::HyStartVariant;
 use wifair_tcp::{Receiver, Sender, TcpSettings};
@@ -41,7 +42,7 @@ impl ScriptConnection {
 
     /// Payload of a full segment.
     pub(super) fn segment_size(&self, system: &System) -> u16 {
-        let options = if self.agreed.timestamps { 12 } else { 0 };
+        let options = if self.agreed.timestamps { 12 } else { 0 } + self.marks.room();
         let limit = self.options.max_segment.unwrap_or(u16::MAX);
         self.agreed.peer_mss.min(limit).min(system.mtu.saturating_sub(40)).saturating_sub(options).max(1)
     }
@@ -63,17 +64,32 @@ impl ScriptConnection {
         match (agreed.sack, agreed.timestamps) {
             (true, true) => options.push(TcpOption::SackPermitted),
             (false, true) => options.extend([TcpOption::Nop, TcpOption::Nop]),
-            (true, false) => options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted]),
-            (false, false) => {}
+            (_, false) => {}
         }
         if agreed.timestamps {
             options.push(TcpOption::Timestamp(micros(now), self.peer_ts));
         }
+        let before = self.syns.len();
+        if self.passive && agreed.ecn == EcnFeedback::Accurate && before == 0 && at.system.ecn_option {
+            // A SYN-ACK sent again has no option: a middlebox may have dropped the first one for it.
+            options.extend([self.marks.syn_ack_option(), TcpOption::Nop]);
+        }
+        if agreed.sack && !agreed.timestamps {
+            options.extend([TcpOption::Nop, TcpOption::Nop, TcpOption::SackPermitted]);
+        }
         if agreed.peer_scale.is_some() {
             options.extend([TcpOption::Nop, TcpOption::WindowScale(self.own_scale)]);
         }
-        let cwr = agreed.ecn && !self.passive;
-        let flags = Flags { syn: true, ack: self.passive, ece: agreed.ecn, cwr, ..Flags::default() };
+        // RFC 9768, sections 3.1.4.1 and 3.1.4.2, as in Linux: the second repetition and those after it do without ECN.
+        let ace = match (agreed.ecn, self.passive) {
+            (EcnFeedback::Off, _) => 0,
+            (EcnFeedback::Accurate, _) if before >= 2 => 0,
+            (EcnFeedback::Accurate, false) => 0b111,
+            (EcnFeedback::Accurate, true) => self.marks.peer_syn().reflection(),
+            (EcnFeedback::Classic, false) => 0b011,
+            (EcnFeedback::Classic, true) => 0b001,
+        };
+        let flags = Flags { syn: true, ack: self.passive, ..Flags::default() }.with_ace(ace);
         let ack = if self.passive { self.peer_isn.wrapping_add(1) } else { 0 };
         let segment = ScriptSegment {
             ecn: Some(Ecn::NotEct),
@@ -84,7 +100,8 @@ impl ScriptConnection {
             ..ScriptSegment::default()
         };
         at.out.push(TimedSegment { at: now, segment });
-        if !self.syns.is_empty() {
+        let linear = if self.passive { 0 } else { at.system.linear_timeouts };
+        if before > linear || (self.passive && before > 0) {
             self.syn_rto = self.syn_rto * 2;
         }
         self.syns.push(now);
@@ -94,6 +111,7 @@ impl ScriptConnection {
     /// Completes the handshake: creates the sender and the receiver, as if the sender had sent the SYNs itself.
     pub(super) fn establish(&mut self, at: &Moment<'_>, segment: &ScriptSegment) {
         let Moment { system, now, .. } = *at;
+        self.marks.begin(system, self.agreed.ecn, segment);
         let mss = self.segment_size(system);
         let cc = self.options.congestion_control.as_ref().unwrap_or(&system.congestion_control);
         let cc = match cc.as_str() {
@@ -117,7 +135,8 @@ impl ScriptConnection {
         let options = &mut sender.options;
         options.initial_window = u64::from(mss) * system.initial_window;
         options.window_scale = self.agreed.peer_scale.unwrap_or(0);
-        options.ecn = self.agreed.ecn;
+        options.ecn = self.agreed.ecn != EcnFeedback::Off;
+        options.accurate_ecn = self.agreed.ecn == EcnFeedback::Accurate;
         options.dup_threshold = system.reordering;
         options.idle_restart = if system.slow_start_after_idle {
             wifair_tcp::IdleRestart::Rfc2861
@@ -136,7 +155,7 @@ impl ScriptConnection {
         options.user_timeout = self.options.user_timeout.unwrap_or(Duration::ZERO);
         receiver.buffer = self.options.receive_buffer.unwrap_or(system.receive_buffer.1);
         receiver.window_scale = if self.agreed.peer_scale.is_some() { self.own_scale } else { 0 };
-        receiver.ecn = self.agreed.ecn;
+        receiver.ecn = self.agreed.ecn == EcnFeedback::Classic;
         let mut sender = Sender::new(&sender, 0);
         let mut receiver = Receiver::new(&receiver, 0);
         // The timestamp of the SYN is the first one to echo.
@@ -149,7 +168,13 @@ impl ScriptConnection {
             }
             sender.poll(*at);
         }
-        sender.on_packet(now, &Packet { flags: flag::SYN | flag::ACK, ..Packet::default() });
+        sender.on_packet(
+            now,
+            &Packet {
+                flags: flag::SYN | flag::ACK | Packet::ace_flags(EcnCodepoint::NotEct.reflection()),
+                ..Packet::default()
+            },
+        );
         while sender.poll(now).is_some() {}
         let window = u64::from(segment.window.unwrap_or(0));
         let scale = if self.passive { self.agreed.peer_scale.unwrap_or(0) } else { 0 };

@@ -13,7 +13,7 @@ use wifair_capture::frame::{
 };
 use wifair_capture::link::radiotap::RadioRate;
 use wifair_capture::link::wifi::Mac;
-use wifair_capture::{Address, Endpoint, TcpOptions, adjust, flag as wire};
+use wifair_capture::{AccEcnCounters, Address, Endpoint, TcpOptions, adjust, flag as wire};
 use wifair_mac::{BROADCAST, FrameKind, FrameRecord};
 use wifair_packet::{Kind, Packet, entry, flag};
 use wifair_phy::{Band, PpduFormat, PpduTiming, TxMode};
@@ -54,6 +54,9 @@ struct AnnouncedOptions {
     timestamps: (bool, bool),
     sack: bool,
     ecn: bool,
+    /// Whether the sender asks for accurate ECN, and the receiver agrees.
+    accurate: (bool, bool),
+    ect1: bool,
 }
 
 /// See the [module](self).
@@ -219,7 +222,7 @@ impl Headers {
         let payload = match packet.kind {
             Kind::Data | Kind::Ack => {
                 let announced = self.announced[stamp.flow as usize].as_ref()?;
-                let ecn = if packet.has(flag::CE) { 3 } else { u8::from(packet.has(flag::ECT)) * 2 };
+                let ecn = if packet.has(flag::CE) { 3 } else { ect_bits(packet, announced) };
                 let ip = IpHeader { ttl, ecn, ..ip };
                 let segment = self.segment(packet, stamp, announced);
                 frame::tcp(to, &Tcp { ip, payload: packet.payload, ..segment }, keep);
@@ -263,8 +266,11 @@ impl Headers {
         let is_syn = packet.has(flag::SYN);
         let is_fin = packet.has(flag::FIN);
         let mut options = TcpOptions::default();
-        let set = FLAGS.iter().filter(|(ours, _)| packet.has(*ours));
+        // SYNs and ACKs have AE in place of PSH.
+        let has_ae = is_syn || packet.kind == Kind::Ack;
+        let set = FLAGS.iter().filter(|(ours, _)| packet.has(*ours) && !(has_ae && *ours == flag::PSH));
         let mut flags = set.fold(0, |flags, (_, theirs)| flags | theirs);
+        let mut ae = has_ae && packet.has(flag::AE);
         if is_syn {
             options.mss = Some(announced.mss);
             options.scale = announced.scale;
@@ -274,8 +280,14 @@ impl Headers {
         let offset = |offset: u64| 1u32.wrapping_add(offset as u32); // wraps, as sequence numbers do
         if packet.kind == Kind::Data {
             // RFC 3168, section 6.1.1: setting both flags requests ECN.
-            if is_syn && announced.ecn {
+            if is_syn && announced.ecn && !announced.accurate.0 {
                 flags |= wire::ECE | wire::CWR;
+            }
+            if !is_syn && announced.accurate == (true, true) {
+                // The first ACK reflects how the SYN-ACK arrived; ACKs are not marked, so the counter stays.
+                let is_third = packet.payload == 0 && packet.seq == 0 && !is_fin && !stamp.fin_heard;
+                flags |= if is_third { wire::CWR } else { wire::ECE };
+                ae = !is_third;
             }
             // After both FINs the sender only acknowledges, and its own FIN occupies a sequence number.
             let after_fin = u32::from(stamp.fin_heard && packet.payload == 0 && !is_fin);
@@ -286,9 +298,14 @@ impl Headers {
             segment.window = u16::MAX;
             options.timestamps = announced.timestamps.0.then_some((packet.ts_val, stamp.ts_ecr));
         } else {
-            if is_syn && announced.ecn {
+            if is_syn && announced.ecn && !announced.accurate.0 {
                 flags |= wire::ECE;
             }
+            options.acc_ecn = packet.counters().map(|(ect1_first, ect, ce)| AccEcnCounters {
+                ect1_first,
+                counters: [ect, ce, 0],
+                fields: 2,
+            });
             let base = sender.wrapping_add(offset(packet.ack));
             segment.seq = if is_syn { receiver } else { receiver.wrapping_add(1) };
             segment.ack = base.wrapping_add(u32::from(is_fin));
@@ -299,7 +316,7 @@ impl Headers {
                 options.sacks += 1;
             }
         }
-        Tcp { flags, options, ..segment }
+        Tcp { flags, ae, options, ..segment }
     }
 
     /// The LENGTH field of L-SIG and the PE Disambiguity field of data in HE (IEEE Std 802.11ax-2021, 27.3.11.5 and
@@ -506,7 +523,18 @@ impl AnnouncedOptions {
             timestamps: (sender.options.timestamps, receiver.timestamps),
             sack: receiver.sack,
             ecn: sender.options.ecn,
+            accurate: (sender.options.accurate_ecn, receiver.accurate_ecn),
+            ect1: sender.options.ect1,
         }
+    }
+}
+
+/// The ECN field of an ECN-capable packet that is not marked.
+const fn ect_bits(packet: &Packet, announced: &AnnouncedOptions) -> u8 {
+    match (packet.has(flag::ECT), announced.ect1) {
+        (false, _) => 0,
+        (true, true) => 1,
+        (true, false) => 2,
     }
 }
 

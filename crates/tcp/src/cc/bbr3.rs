@@ -13,8 +13,19 @@
 //! ```
 //!
 //! Startup (gain 4 ln 2) also ends when a round has lost more than 2 % of its flight, in six segments or more. Losses
-//! and flight are counted per round, where the draft records them per segment. ECN, the allowance for segmentation
-//! offload and the undoing of bounds are left out (a spurious loss only lifts the short-term bounds).
+//! and flight are counted per round, where the draft records them per segment. The allowance for segmentation offload
+//! and the undoing of bounds are left out (a spurious loss only lifts the short-term bounds).
+//!
+//! The draft leaves ECN to a later version. With `ecn`, marks count as in version 3 of Google's Linux module
+//! (`tcp_bbr.c`, branch `v3`), which needs a marking threshold as that of L4S:
+//!
+//! ```text
+//! each round: alpha += (M - alpha) / 16,   M = marked / delivered segments, alpha = 1 at first
+//! marked outside of probing: the short-term bound of the flight falls by alpha / 3
+//! M of 1/2 or more: too much, as a loss of 2 %; in two rounds in a row it ends Startup
+//! ```
+//!
+//! Packets are then ECT(1). The module heeds marks only where the minimum RTT is at most 5 ms; here it always does.
 
 use wifair_config::table;
 use wifair_units::{Duration, Time};
@@ -33,6 +44,8 @@ table! {
         pub headroom: f64 = 0.15, "between 0 and 1" => |v| (0.0..1.0).contains(v);
         /// Age of the minimum RTT at which it is measured again.
         pub probe_rtt_interval: Duration = Duration::from_secs(5), "longer than 0 s" => |v| *v > Duration::ZERO;
+        /// Whether it responds to congestion marks as L4S asks, and sends ECT(1).
+        pub ecn: bool = false;
     }
 }
 
@@ -45,6 +58,12 @@ const PACING_MARGIN: f64 = 0.99;
 /// Age at which the minimum RTT expires.
 const MIN_RTT_WINDOW: Duration = Duration::from_secs(10);
 const PROBE_RTT_DURATION: Duration = Duration::from_millis(200);
+/// Weight of a round in the estimate of marks, its share in the cut, the part of marks that is too much, and the rounds
+/// of them that end Startup.
+const ECN_GAIN: f64 = 1.0 / 16.0;
+const ECN_FACTOR: f64 = 1.0 / 3.0;
+const ECN_THRESHOLD: f64 = 0.5;
+const ECN_ROUNDS: u32 = 2;
 /// Number of segments lost in a round that ends Startup.
 const STARTUP_LOSSES: f64 = 6.0;
 
@@ -58,6 +77,30 @@ enum Bbr3State {
     Refill,
     Up,
     ProbeRtt,
+}
+
+/// Congestion marks as version 3 counts them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bbr3Marks {
+    marked: f64,
+    delivered: f64,
+    alpha: f64,
+    rounds: u32,
+}
+
+impl Bbr3Marks {
+    fn are_too_many(&self) -> bool {
+        self.marked > 0.0 && self.marked >= ECN_THRESHOLD * self.delivered
+    }
+
+    /// Ends a round.
+    fn begin_next_round(&mut self) {
+        if self.delivered > 0.0 {
+            self.alpha += ECN_GAIN * ((self.marked / self.delivered).min(1.0) - self.alpha);
+            self.rounds = if self.are_too_many() { self.rounds + 1 } else { 0 };
+        }
+        (self.marked, self.delivered) = (0.0, 0.0);
+    }
 }
 
 /// State of BBR version 3. Rates are in bytes per second, amounts in segments, times in seconds.
@@ -87,6 +130,8 @@ pub struct Bbr3 {
     lost: f64,
     flight: f64,
     last_flight: f64,
+    /// Marked and delivered in this round, the estimate of marks, and the rounds in a row with too many.
+    marks: Bbr3Marks,
     full: bool,
     plateau: Plateau,
     /// Whether losses count against the long-term bound, as they do while probing.
@@ -124,6 +169,7 @@ pub fn new(params: &Params, start: Start) -> Bbr3 {
         short_rate: f64::INFINITY,
         short_flight: f64::INFINITY,
         long_flight: f64::INFINITY,
+        marks: Bbr3Marks { alpha: 1.0, ..Bbr3Marks::default() },
         min_rtt: f64::INFINITY,
         probe_rtt_min: f64::INFINITY,
         ..Bbr3::default()
@@ -171,13 +217,17 @@ impl Bbr3 {
 
     /// Whether this round has lost too much of its flight.
     fn loses_too_much(&self) -> bool {
-        self.lost > self.params.loss_threshold * self.flight.max(self.last_flight).max(1.0)
+        self.lost > self.params.loss_threshold * self.flight.max(self.last_flight).max(1.0) || self.marks.are_too_many()
     }
 
     /// Updates delivery rate, losses and flight; returns whether a round starts.
     fn update_model(&mut self, ack: &Ack, acked: f64) -> bool {
         self.flight = self.flight.max(ack.in_flight + acked + ack.lost);
         self.lost += ack.lost;
+        if self.params.ecn {
+            self.marks.marked += ack.marked_bytes as f64 / ack.mss;
+            self.marks.delivered += acked;
+        }
         let Some(sample) = ack.rate else { return false };
         let rate = self.rates[0].max(self.rates[1]);
         if sample.rate >= rate || !sample.app_limited {
@@ -190,6 +240,11 @@ impl Bbr3 {
 
     /// Updates the bounds at the end of a round, for losses outside of probing.
     fn bound_after_losses(&mut self) {
+        let mut by_marks = f64::INFINITY;
+        if self.marks.marked > 0.0 && !self.probes_bandwidth() {
+            let bound = if self.short_flight.is_finite() { self.short_flight } else { self.cwnd };
+            by_marks = bound * (1.0 - self.marks.alpha * ECN_FACTOR);
+        }
         if self.lost > 0.0 && !self.probes_bandwidth() {
             if self.short_rate.is_infinite() {
                 self.short_rate = self.rates[0].max(self.rates[1]);
@@ -198,6 +253,7 @@ impl Bbr3 {
             self.short_rate = self.latest.0.max(self.params.beta * self.short_rate);
             self.short_flight = self.latest.1.max(self.params.beta * self.short_flight);
         }
+        self.short_flight = self.short_flight.min(by_marks.max(LEAST));
     }
 
     fn begin_next_round(&mut self) {
@@ -205,6 +261,7 @@ impl Bbr3 {
         self.rounds_since_probe += 1.0;
         self.latest = (0.0, 0.0);
         self.lost = 0.0;
+        self.marks.begin_next_round();
         self.last_flight = std::mem::take(&mut self.flight);
         self.surplus *= 0.9;
     }
@@ -216,7 +273,8 @@ impl Bbr3 {
             if round_start && !app_limited && self.plateau.reached(self.rates[1]) {
                 self.full = true;
             }
-            if self.lost >= STARTUP_LOSSES && self.loses_too_much() {
+            let marked = round_start && self.marks.are_too_many() && self.marks.rounds + 1 >= ECN_ROUNDS;
+            if self.lost >= STARTUP_LOSSES && self.loses_too_much() || marked {
                 self.full = true;
                 self.long_flight = self.bdp().max(self.latest.1).max(LEAST);
             }
@@ -300,7 +358,7 @@ impl Bbr3 {
             }
             return;
         }
-        if !self.long_flight.is_finite() || self.lost > 0.0 {
+        if !self.long_flight.is_finite() || self.lost > 0.0 || self.marks.are_too_many() {
             return;
         }
         self.long_flight = self.long_flight.max(self.last_flight);
@@ -423,6 +481,10 @@ impl Bbr3 {
 
 impl CongestionControl for Bbr3 {
     by_model!();
+
+    fn wants_mark_per_packet(&self) -> bool {
+        self.params.ecn
+    }
 
     fn on_ack(&mut self, ack: &Ack) {
         self.mss = ack.mss;

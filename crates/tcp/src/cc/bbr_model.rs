@@ -134,7 +134,7 @@ pub fn approach(cwnd: f64, acked: f64, target: f64, full: bool, early: bool) -> 
 /// The methods of [`CongestionControl`](crate::cc::CongestionControl) that both versions share.
 macro_rules! by_model {
     () => {
-        /// ECN does not enter the model.
+        /// Marks enter the model with ACKs, if at all.
         fn on_ecn(&mut self, _: f64) {}
 
         fn takes_marks_for_losses(&self) -> bool {

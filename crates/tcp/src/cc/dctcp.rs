@@ -47,9 +47,9 @@ impl CongestionControl for Dctcp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.bytes += ack.bytes;
-        self.marked += if ack.ecn_echo { ack.bytes } else { 0 };
+        self.marked += ack.marked_bytes;
         if self.round.ends(ack) && self.bytes > 0 {
-            let marked = self.marked as f64 / self.bytes as f64;
+            let marked = (self.marked as f64 / self.bytes as f64).min(1.0);
             self.alpha = (1.0 - self.g) * self.alpha + self.g * marked;
             (self.bytes, self.marked) = (0, 0);
         }
@@ -80,7 +80,7 @@ mod tests {
         let mut cc = new(&Params::default(), Start { ssthresh: 2.0, ..Start::with_window(4.0) });
         cc.round.restart(&ack(0.0, 0.1, 0, 3));
         for (una, ecn_echo) in [(1, true), (2, false), (3, true), (4, false)] {
-            cc.on_ack(&Ack { ecn_echo, ..ack(0.0, 0.1, una, 8) });
+            cc.on_ack(&Ack { ecn_echo, marked_bytes: if ecn_echo { 1000 } else { 0 }, ..ack(0.0, 0.1, una, 8) });
         }
         assert_relative_eq!(cc.alpha, 0.96875);
         let cwnd = cc.cwnd();

@@ -42,6 +42,7 @@ pub mod hybla;
 pub mod illinois;
 pub mod ledbat;
 pub mod linux;
+pub mod prague;
 pub mod python;
 pub mod reno;
 pub mod scalable;
@@ -95,8 +96,10 @@ pub struct Ack {
     /// Whether the window limited what was sent, rather than the application or the receiver. An unused window must not
     /// grow; stacks that still let it grow (ns-2) always pass `true`.
     pub window_limited: bool,
-    /// Whether the ACK echoes a congestion mark (RFC 3168, section 6.1.3).
+    /// Whether the ACK echoes a congestion mark (RFC 3168, section 6.1.3), or counts new ones (RFC 9768).
     pub ecn_echo: bool,
+    /// Payload newly reported as marked, in bytes; with echoes, all that an ACK with ECE acknowledges.
+    pub marked_bytes: u64,
     /// Whether the sender was in fast recovery when the ACK arrived; the window must not grow then.
     pub in_recovery: bool,
     /// Whether it is a duplicate ACK (RFC 5681, section 2).
@@ -363,6 +366,15 @@ macro_rules! algorithms {
 }
 
 impl AlgorithmChoice {
+    /// Whether it responds to marks as RFC 9331, section 4.3, asks, and so sends ECT(1).
+    pub const fn is_l4s(&self) -> bool {
+        match self {
+            Self::Prague(_) => true,
+            Self::Bbr3(params) => params.ecn,
+            _ => false,
+        }
+    }
+
     /// Linux's variant of the algorithm, except for keys the user has `written`, such as `bbr.variant`.
     pub(crate) fn of_linux(mut self, written: impl Fn(&str) -> bool) -> Self {
         fn set<T>(value: &mut T, linux: T, is_written: bool) {
@@ -489,6 +501,9 @@ algorithms! {
     /// The window shrinks in proportion to the part of the segments that were marked.
     Dctcp(dctcp::Dctcp, dctcp::Params) = "dctcp"
         from "S. Bensley et al., RFC 8257, 2017" in dctcp, NewReno;
+    /// DCTCP for the Internet (L4S): paced, with an increase that does not favour short round-trip times.
+    Prague(prague::Prague, prague::Params) = "prague"
+        from "K. De Schepper et al., draft-briscoe-iccrg-prague-congestion-control-04" in prague, NewReno;
     /// Fills what others leave, and keeps its queueing delay at a target.
     Ledbat(ledbat::Ledbat, ledbat::Params) = "ledbat"
         from "S. Shalunov et al., RFC 6817, 2012" in ledbat, NewReno;

@@ -27,6 +27,7 @@ pub fn ack(now: f64, rtt: f64, una: u64, nxt: u64) -> Ack {
         rate: None,
         window_limited: true,
         ecn_echo: false,
+        marked_bytes: 0,
         in_recovery: false,
         duplicate: false,
         mss: MSS as f64,
@@ -219,6 +220,7 @@ impl ScriptedConnection {
             lost,
             window_limited,
             ecn_echo,
+            marked_bytes: if ecn_echo { segments * MSS } else { 0 },
             in_recovery: self.recover > 0,
             duplicate,
             ..ack(self.millis as f64 / 1e3, self.srtt, self.una, self.nxt)
@@ -394,6 +396,7 @@ impl BottleneckPath {
                 app_limited: false,
             }),
             ecn_echo: segment.marked,
+            marked_bytes: if segment.marked && !segment.lost { MSS } else { 0 },
             in_recovery,
             duplicate: segment.lost,
             lost: f64::from(u8::from(segment.lost)),

@@ -64,6 +64,7 @@ fn hold(cc: &mut Algorithm, calls: &[AlgorithmCall]) -> Result<(), TestCaseError
                     }),
                     window_limited: flags & 16 == 0,
                     ecn_echo: flags & 32 != 0,
+                    marked_bytes: if flags & 32 != 0 { segments * 1000 } else { 0 },
                     in_recovery: flags & 64 != 0,
                     duplicate: flags & 128 != 0,
                     ..base
@@ -119,11 +120,11 @@ fn sawteeth_last_as_long_as_in_ns2() {
 }
 
 /// RFC 3168, section 6.1.2: the response to a mark is the response to a loss. Exceptions: CUBIC keeps 0.85 (RFC 9438,
-/// section 4.6), DCTCP uses the fraction of marks (RFC 8257), Tahoe halves, and algorithms with a rate model ignore
-/// marks.
+/// section 4.6), DCTCP and Prague use the fraction of marks (RFC 8257), Tahoe halves, and algorithms with a rate model
+/// ignore marks.
 #[test]
 fn a_mark_is_answered_as_a_loss() {
-    const OWN: [&str; 7] = ["cubic", "dctcp", "tahoe", "bbr", "bbr3", "tsunami", "python"];
+    const OWN: [&str; 8] = ["cubic", "dctcp", "prague", "tahoe", "bbr", "bbr3", "tsunami", "python"];
     let mut wrong = Vec::new();
     for name in AlgorithmChoice::NAMES.into_iter().filter(|name| !OWN.contains(name)) {
         let start = Start { ssthresh: 2.0, ..Start::with_window(40.0) };
@@ -195,10 +196,10 @@ fn controls_say_what_they_need() {
     assert_eq!(which(|cc| !cc.wants_every_rtt()), by_loss);
     assert_eq!(which(Algorithm::wants_rate_samples), ["bbr", "bbr3"]);
     assert_eq!(which(Algorithm::wants_sends), ["vegas-fair"]);
-    assert_eq!(which(Algorithm::wants_mark_per_packet), ["dctcp"]);
+    assert_eq!(which(Algorithm::wants_mark_per_packet), ["dctcp", "prague"]);
     assert_eq!(which(Algorithm::wants_fine_timer), ["vegas", "vegas-fair", "vegas-adaptive"]);
-    assert_eq!(which(Algorithm::rules_recovery), ["bbr", "bbr3", "udt", "tsunami"]);
-    assert_eq!(which(|cc| cc.pacing_rate().is_some()), ["bbr", "bbr3", "udt", "tsunami"]);
+    assert_eq!(which(Algorithm::rules_recovery), ["prague", "bbr", "bbr3", "udt", "tsunami"]);
+    assert_eq!(which(|cc| cc.pacing_rate().is_some()), ["prague", "bbr", "bbr3", "udt", "tsunami"]);
     let hystart =
         AlgorithmChoice::Cubic(cubic::Params { hystart: hystart::HyStartVariant::Classic, ..Default::default() });
     assert!(Algorithm::new(&hystart, Start::with_window(10.0)).wants_every_rtt());
@@ -206,12 +207,13 @@ fn controls_say_what_they_need() {
 
 /// The window is limited to the sender's value at the end of recovery (RFC 6582) and after a pause (RFC 5681, section
 /// 4.1), and is restored with its threshold if a loss was spurious (RFC 4015). BBR and Tsunami have a model instead;
-/// UDT keeps its rate; Vegas-Fair treats a pause as a timeout, like ns-2's Vegas.
+/// UDT keeps its rate; Prague's least window is two segments; Vegas-Fair treats a pause as a timeout, like ns-2's
+/// Vegas.
 #[test]
 fn windows_are_limited_and_restored() {
     for name in AlgorithmChoice::NAMES
         .into_iter()
-        .filter(|name| !["bbr", "bbr3", "tsunami", "udt", "vegas-fair"].contains(name))
+        .filter(|name| !["bbr", "bbr3", "prague", "tsunami", "udt", "vegas-fair"].contains(name))
     {
         let choice = AlgorithmChoice::named(name).expect("it is in the list");
         let start = || Algorithm::new(&choice, Start { ssthresh: 60.0, ..Start::with_window(40.0) });

@@ -25,6 +25,8 @@ struct AckFacts<'a> {
     window_limited: bool,
     mss: f64,
     paced: bool,
+    /// Segments newly reported as marked, if marks are counted.
+    marked: Option<u64>,
 }
 
 impl From<AckFacts<'_>> for Ack {
@@ -47,7 +49,12 @@ impl From<AckFacts<'_>> for Ack {
             lost: f64::from(summary.lost),
             rate: summary.rate,
             window_limited: facts.window_limited,
-            ecn_echo: packet.has(flag::ECE),
+            ecn_echo: facts.marked.map_or(packet.has(flag::ECE), |marked| marked > 0),
+            marked_bytes: match facts.marked {
+                Some(marked) => marked * facts.mss as u64,
+                None if packet.has(flag::ECE) => summary.acked,
+                None => 0,
+            },
             in_recovery: summary.in_recovery,
             duplicate: summary.acked == 0,
             mss: facts.mss,
@@ -94,7 +101,7 @@ impl Sender {
     #[inline(always)]
     fn process(&mut self, now: Time, packet: &Packet) -> bool {
         let new = self.una < packet.ack && packet.ack <= self.max;
-        let usual = self.run > 0 && new && packet.flags == flag::ACK;
+        let usual = self.run > 0 && new && packet.flags == flag::ACK && !self.ecn.is_accurate();
         if !usual && !self.accepts(now, packet) {
             return false;
         }
@@ -202,7 +209,8 @@ impl Sender {
         // RFC 7323, section 2.2, scales the window of all segments but SYNs; it is scaled here too, so that 16 bits do
         // not limit the initial window.
         self.take_window(packet.window);
-        if self.syn_again {
+        self.options.ecn = self.ecn.agree(Some(packet.ace()));
+        if self.ecn.syns_again > 0 {
             // RFC 5681, section 3.1: one segment after a lost SYN. RFC 6298, rule 5.7: an RTO of three seconds.
             self.update_cc(|cc| cc.on_idle_restart(1.0));
             if !self.options.ns2_recovery {
@@ -308,8 +316,9 @@ impl Sender {
         }
         let in_flight = self.in_flight();
         let ack_summary = AckSummary { acked, delivered, in_flight, in_recovery, rate, ..AckSummary::default() };
+        self.ecn.take(packet, acked, self.mss);
         self.pass_ack(now, packet, &ack_summary);
-        if packet.has(flag::ECE) {
+        if self.ecn.is_echo(packet) {
             self.on_echo(self.in_flight());
         }
         self.finish_without_fin();
@@ -406,7 +415,7 @@ impl Sender {
     pub(super) fn pass_ack(&mut self, now: Time, packet: &Packet, ack_summary: &AckSummary) {
         let segments = match self.options.growth {
             // RFC 3168, section 6.1.2: an ACK that echoes a mark does not let the window grow.
-            _ if packet.has(flag::ECE) && self.options.ecn && self.cc.takes_marks_for_losses() => 0.0,
+            _ if self.ecn.is_echo(packet) && self.options.ecn && self.cc.takes_marks_for_losses() => 0.0,
             _ if ack_summary.acked == 0 => self.growth_under_reordering(ack_summary),
             Growth::PerAck => 1.0,
             Growth::OneSegment => self.segments(ack_summary.acked).min(1.0),
@@ -427,6 +436,7 @@ impl Sender {
             window_limited: window_limited | self.grows_unused,
             mss: self.mss_f64,
             paced: self.paces,
+            marked: self.ecn.marked(),
         });
     }
 
@@ -445,6 +455,7 @@ impl Sender {
             self.dup_acks += 1;
         }
         let in_recovery = self.phase == RecoveryPhase::Recovery;
+        self.ecn.take(packet, self.mss, self.mss);
         self.pass_ack(
             now,
             packet,
@@ -460,7 +471,7 @@ impl Sender {
         {
             self.enter_recovery(now);
         }
-        if packet.has(flag::ECE) {
+        if self.ecn.is_echo(packet) {
             self.on_echo(self.in_flight());
         }
     }

@@ -9,6 +9,7 @@
 //! back to the first unacknowledged byte after a timeout and continues from there; SYN and FIN occupy no sequence
 //! number.
 
+mod accurate_ecn;
 mod acks;
 mod bursts;
 mod delivery;
@@ -34,6 +35,7 @@ use crate::cc::{Algorithm, CongestionControl, RateSample, Start};
 use crate::config::{Handshake, IdleRestart, Recovery, SenderConfig, StackOptions};
 use crate::rtt::Rtt;
 
+pub use accurate_ecn::{AckReport, EcnState};
 use bursts::Burst;
 pub use bursts::burst_size;
 #[cfg(feature = "fast")]
@@ -176,8 +178,6 @@ pub struct Sender {
     /// The receive window is closed: `rto_at` is the persist timer, and the byte of a window probe counts as sent only
     /// when it is acknowledged.
     probing: bool,
-    /// The SYN was retransmitted.
-    syn_again: bool,
     /// Whether the window limited the last [`Sender::poll`].
     window_limited: bool,
     /// The window also grows while it does not limit what is sent.
@@ -194,8 +194,6 @@ pub struct Sender {
     marked: bool,
     reducing: bool,
     undoes: bool,
-    /// The next new segment carries CWR.
-    cwr: bool,
     /// Retransmission timer, or persist timer while the receive window is closed.
     rto_at: Time,
     /// Timer of RFC 8985: tail loss probe or reordering, whichever is first.
@@ -225,6 +223,8 @@ pub struct Sender {
     sack1: Option<Box<Sack1>>,
     tcp_linux: Option<Box<TcpLinux>>,
     times: Option<Box<Times>>,
+    /// What is agreed on and reported about congestion marks.
+    pub ecn: EcnState,
     cc: Algorithm,
     /// Template of a full segment.
     full: Packet,
@@ -300,7 +300,6 @@ impl Sender {
             fin_alone: false,
             fin_ever: false,
             probing: false,
-            syn_again: false,
             window_limited: false,
             grows_unused: !options.validate_window && options.recovery != Recovery::TcpLinux,
             used: WindowUse::default(),
@@ -310,7 +309,6 @@ impl Sender {
             marked: false,
             reducing: false,
             undoes: true,
-            cwr: false,
             rto_at: Time::NEVER,
             early_at: Time::NEVER,
             pace_at: Time::ZERO,
@@ -335,6 +333,7 @@ impl Sender {
             tcp_linux: (options.recovery == Recovery::TcpLinux).then(Box::default),
             times: keeps_times
                 .then(|| Box::new(Times::new(options.rtt, cc.wants_fine_timer(), cc.wants_rate_samples()))),
+            ecn: EcnState::new(options),
             cc,
             full: Packet {
                 flow,
@@ -362,6 +361,7 @@ impl Sender {
         match self.options.handshake {
             Handshake::None => {
                 self.state = SenderState::Established;
+                self.options.ecn = self.ecn.agree(None);
                 self.rwnd = self.options.receive_window;
             }
             Handshake::OneWay | Handshake::ThreeWay => {
@@ -515,7 +515,7 @@ impl Sender {
         self.counts.timeouts += 1;
         if self.state == SenderState::SynSent {
             self.due |= due::SYN;
-            self.syn_again = true;
+            self.ecn.syns_again = self.ecn.syns_again.saturating_add(1);
             if self.options.ns2_recovery {
                 // ns-2 treats the SYN as a data segment; the window was one.
                 self.update_cc(|cc| cc.on_rto(0.0));

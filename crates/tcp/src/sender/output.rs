@@ -214,7 +214,7 @@ impl Sender {
             self.due &= !due::SYN;
             self.timed_at = now;
             self.rto_at = now.saturating_add(self.rtt.rto());
-            return Some(self.header(now, flag::SYN));
+            return Some(self.header(now, flag::SYN | self.ecn.syn_flags()));
         }
         if self.due & due::ACK != 0 {
             self.due &= !due::ACK;
@@ -360,9 +360,11 @@ impl Sender {
     #[inline(never)]
     pub(super) fn annotate(&mut self, now: Time, end: u64, is_retransmission: bool, packet: &mut Packet) {
         let seq = packet.seq;
-        if self.options.ecn && !is_retransmission {
-            packet.flags |= if self.cwr { flag::ECT | flag::CWR } else { flag::ECT };
-            self.cwr = false;
+        if self.ecn.is_accurate() {
+            packet.flags |= flag::ECT; // retransmissions too, as in Linux
+        } else if self.options.ecn && !is_retransmission {
+            packet.flags |= if self.ecn.cwr { flag::ECT | flag::CWR } else { flag::ECT };
+            self.ecn.cwr = false;
         }
         match &mut self.times {
             Some(times) if is_retransmission => times.retransmit(now, seq, end, self.nxt - self.una),

@@ -87,7 +87,7 @@ impl Sender {
         self.reduced = self.max;
         self.marked = false;
         self.reducing = false;
-        self.cwr = self.options.ecn;
+        self.ecn.cwr = self.options.ecn;
     }
 
     /// Undoes the last reduction if that is possible (RFC 4015).

@@ -7,7 +7,7 @@
 //! segment is considered lost while everything has arrived in order, even if a retransmission overtook it; the flight
 //! at the start of recovery is at most the window, which excludes segments sent by limited transmit.
 
-use wifair_packet::{Packet, flag};
+use wifair_packet::Packet;
 use wifair_units::{Duration, Time};
 
 use super::delivery::AckDelivery;
@@ -161,8 +161,9 @@ impl Sender {
         }
         // Linux reduces the window gradually after a congestion mark too, and does not grow it on the ACK that echoes
         // the mark.
+        self.ecn.take(packet, delivery.bytes, self.mss);
         let steps = self.options.prr && !self.cc.rules_recovery();
-        if steps && packet.has(flag::ECE) && self.on_echo(s.scoreboard.in_flight()) {
+        if steps && self.ecn.is_echo(packet) && self.on_echo(s.scoreboard.in_flight()) {
             self.refresh();
             self.reducing = true;
             s.prr = Prr::new((self.max - self.una + delivery.bytes).saturating_sub(s.scoreboard.sacked()), self.window);
@@ -186,7 +187,7 @@ impl Sender {
             s.prr.on_ack(delivery.bytes, s.scoreboard.in_flight(), safe, self.mss);
             self.reducing = self.reducing && self.una < self.reduced;
         }
-        if packet.has(flag::ECE) && !steps {
+        if self.ecn.is_echo(packet) && !steps {
             self.on_echo(s.scoreboard.in_flight());
         }
         if acked > 0 {

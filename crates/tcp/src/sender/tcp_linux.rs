@@ -21,7 +21,7 @@
 
 use std::collections::VecDeque;
 
-use wifair_packet::{Packet, flag};
+use wifair_packet::Packet;
 use wifair_units::Time;
 
 use super::{AckSummary, RecoveryPhase, Sender};
@@ -182,6 +182,7 @@ impl Sender {
         let in_recovery = self.phase == RecoveryPhase::Recovery;
         let in_flight = in_flight * self.mss;
         let ack_summary = AckSummary { acked, delivered: acked, in_flight, in_recovery, rate, ..AckSummary::default() };
+        self.ecn.take(packet, acked.max(self.mss), self.mss);
         self.pass_ack(now, packet, &ack_summary);
         if self.phase != RecoveryPhase::Open && self.una >= self.recover {
             let window = if in_recovery { s.least } else { window };
@@ -200,7 +201,7 @@ impl Sender {
             self.phase = RecoveryPhase::Recovery;
         }
         self.tcp_linux = Some(s);
-        if packet.has(flag::ECE) {
+        if self.ecn.is_echo(packet) {
             self.on_echo(self.in_flight());
         }
         self.finish_without_fin();

@@ -8,6 +8,7 @@ use super::*;
 use crate::cc::AlgorithmChoice;
 use crate::pipe::{Pipe, SegmentFate, ends};
 
+mod accurate;
 mod application;
 mod marks;
 mod offload;
