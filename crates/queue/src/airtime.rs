@@ -45,6 +45,10 @@ table! {
         pub interval: Duration = Duration::from_millis(100), "above 0 s" => |time| *time > Duration::ZERO;
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;
+        /// Packets that have waited longer are marked, each of them (L4S); 0 s is off, as in Linux.
+        pub ce_threshold: Duration = Duration::ZERO;
+        /// Which ECN-capable packets that concerns.
+        pub ce_threshold_on: codel::CeThresholdOn = codel::CeThresholdOn::Ect1;
     }
 }
 
@@ -74,8 +78,16 @@ pub struct Airtime {
 impl Airtime {
     /// An empty queue.
     pub fn new(params: &Params, site: &Site<'_>) -> Self {
-        let Params { target, interval, ecn, .. } = *params;
-        let codel = codel::Params { target, interval, ecn, full_packet: Bytes(0), ..codel::Params::default() };
+        let Params { target, interval, ecn, ce_threshold, ce_threshold_on, .. } = *params;
+        let codel = codel::Params {
+            target,
+            interval,
+            ecn,
+            ce_threshold,
+            ce_threshold_on,
+            full_packet: Bytes(0),
+            ..codel::Params::default()
+        };
         Self {
             fq: Fq::new(site.limit, params.flow_quantum.0 as i64, &codel, FqPlace::WifiStack)
                 .with_memory(params.memory),

@@ -14,6 +14,9 @@
 //! The law is computed as Linux does it ([`linux`]) or in real numbers ([`rfc`]). By Linux's rules the first drops come
 //! sooner after each other, and packets count with their Ethernet header.
 //!
+//! With `ce_threshold`, every ECN-capable packet that has waited longer is marked as well, by default those with ECT(1)
+//! alone (Linux's shallow threshold for L4S).
+//!
 //! Departure: a marked packet ends the search for a packet to send, because it is itself sent (as in Linux); so one
 //! departure marks at most one packet.
 
@@ -23,13 +26,30 @@ mod rfc;
 use linux::LinuxState;
 use rfc::RfcState;
 use wifair_config::{choice, table};
-use wifair_packet::{PacketId, Packets};
+use wifair_packet::{PacketId, Packets, flag};
 use wifair_units::{Bytes, Duration, Time};
 
 use super::bounded::BoundedLine;
 use super::linux::{HEADER, MTU};
 use super::room::{Room, mark};
 use super::{Cause, Discipline, Dropped, Site};
+
+choice! {
+    /// Which ECN-capable packets a CE threshold marks.
+    pub enum CeThresholdOn {
+        /// ECT(1): those of L4S flows.
+        Ect1 = "ect1" from "RFC 9331, section 2; Linux, ce_threshold_selector 0x01/0x03",
+        /// All, as where Linux has no selector.
+        Any = "any" from "Linux 6.12, include/net/codel_impl.h",
+    }
+}
+
+impl CeThresholdOn {
+    /// Whether it concerns a packet that is ECN-capable.
+    fn selects(self, packet: PacketId, packets: &Packets) -> bool {
+        self == Self::Any || packets.label(packets[packet].flow).l4s
+    }
+}
 
 choice! {
     /// How CoDel computes its times.
@@ -61,6 +81,11 @@ table! {
         pub interval: Duration = Duration::from_millis(100), "above 0 s" => |time| *time > Duration::ZERO;
         /// Whether ECN-capable packets are marked instead of dropped.
         pub ecn: bool = true;
+        /// Packets that have waited longer are marked, each of them, whatever the law says (L4S); 0 s is off, as in
+        /// Linux.
+        pub ce_threshold: Duration = Duration::ZERO;
+        /// Which ECN-capable packets that concerns.
+        pub ce_threshold_on: CeThresholdOn = CeThresholdOn::Ect1;
         /// How the times of drops are computed.
         pub arithmetic: CodelArithmetic = CodelArithmetic::Linux;
         /// Nothing is dropped while the queue holds no more than this.
@@ -130,11 +155,34 @@ impl CodelState {
         params: &Params,
         packets: &mut Packets,
         dropped: &mut Dropped,
-        pop: impl FnMut(&Packets) -> Option<Leaving>,
+        mut pop: impl FnMut(&Packets) -> Option<Leaving>,
     ) -> Option<PacketId> {
-        match self {
+        let mut since = now;
+        let pop = |packets: &Packets| {
+            let leaving = pop(packets)?;
+            since = leaving.since;
+            Some(leaving)
+        };
+        let sent = match self {
             Self::Linux(state) => state.dequeue(now, params, packets, dropped, pop),
             Self::Rfc(state) => state.dequeue(now, params, packets, dropped, pop),
+        };
+        if let Some(id) = sent
+            && params.ce_threshold > Duration::ZERO
+            && now.saturating_since(since) > params.ce_threshold
+            && params.ce_threshold_on.selects(id, packets)
+            && !packets[id].has(flag::CE)
+            && mark(&mut packets[id])
+        {
+            *self.marks_mut() += 1;
+        }
+        sent
+    }
+
+    const fn marks_mut(&mut self) -> &mut u64 {
+        match self {
+            Self::Linux(state) => &mut state.marks,
+            Self::Rfc(state) => &mut state.marks,
         }
     }
 }
@@ -310,5 +358,34 @@ mod tests {
         assert_eq!(bench.get_for(2).expect("two packets wait").hop, 1);
         assert_eq!(bench.get_for(2).expect("one packet waits").hop, 2);
         assert!(bench.get_for(2).is_none());
+    }
+
+    /// Linux: a packet that has waited longer than the threshold is marked if it is of the kind chosen, and never one
+    /// that is not ECN-capable. 20 packets arrive at once and leave every millisecond: those from the sixth on have
+    /// waited more than 4.5 ms.
+    #[test]
+    fn a_threshold_marks_what_has_waited() {
+        let marks = |l4s: bool, on: CeThresholdOn, flags: u8| {
+            let ce_threshold = Duration::from_micros(4500);
+            let params = Params { ce_threshold, ce_threshold_on: on, ..Params::default() };
+            let mut bench = QueueBench::new(Codel::new(&params, &QueueBench::<Codel>::SITE));
+            bench.packets.set_label(0, wifair_packet::FlowLabel { l4s, ..Default::default() });
+            bench.put_all((0..20).map(|seq| Packet { seq, size: 1000, flags, ..Packet::default() }));
+            let mut marked = vec![];
+            for seq in 0..20 {
+                let sent = bench.get().expect("it holds 20");
+                if sent.has(flag::CE) {
+                    marked.push(seq);
+                }
+                bench.now += Duration::from_millis(1);
+            }
+            assert_eq!(bench.queue.marks(), marked.len() as u64);
+            marked
+        };
+        let late: Vec<_> = (5..20).collect();
+        assert_eq!(marks(true, CeThresholdOn::Ect1, flag::ECT), late);
+        assert_eq!(marks(false, CeThresholdOn::Any, flag::ECT), late);
+        assert_eq!(marks(false, CeThresholdOn::Ect1, flag::ECT), []);
+        assert_eq!(marks(true, CeThresholdOn::Any, 0), []);
     }
 }
