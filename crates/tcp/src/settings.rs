@@ -200,8 +200,8 @@ table! {
             "none without `ecn = true`" => |ends| ecn || *ends == AccurateEcn::None;
         /// Whether segments are paced even if the congestion control does not ask for it.
         pub pacing: bool = false;
-        /// Segments that leave together when paced, as with segmentation offload. Linux sends two or more, TCP Prague one
-        /// at rates up to one segment in 1/4096 s.
+        /// Segments that leave together when paced, as with segmentation offload. Linux sends two or more, TCP Prague
+        /// one at rates up to one segment in 1/4096 s.
         pub pacing_burst: u32 =
             if stack == Stack::Linux && !matches!(cc, cc::AlgorithmChoice::Prague(_)) { 2 } else { 1 }, by stack, by cc, "1 or more" => |n| *n >= 1;
         /// Whether bursts hold what leaves in 1/1024 s at the pacing rate plus, for nearby receivers, 64 KiB halved for
