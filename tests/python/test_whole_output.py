@@ -134,6 +134,8 @@ COMMANDS = [
     "lab --help",
     "bpf --help",
     "bpf list",
+    "congestion reno --scenario cc-rate-falls-by-half --seeds 1 --quiet",
+    "congestion reno --scenario cc-rate-falls-by-half --seeds 1 --quiet --json",
 ]
 
 
