@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         read_iperf3,
         write_flent,
         write_mahimahi,
+        write_perfetto,
         write_qlog,
     )
     from wifair.laboratory import lab
@@ -124,6 +125,7 @@ __all__ = [
     "what_helps",
     "write_flent",
     "write_mahimahi",
+    "write_perfetto",
     "write_qlog",
 ]
 
@@ -142,6 +144,7 @@ _LAZY = {
         "read_iperf3",
         "write_flent",
         "write_mahimahi",
+        "write_perfetto",
         "write_qlog",
     ),
     "wifair._airtime": ("Airtime", "AirtimeError", "airtime", "airtime_table"),

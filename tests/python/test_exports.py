@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tomllib
 from collections import Counter
@@ -228,6 +229,37 @@ def test_a_trace_for_mahimahi_is_what_a_saturated_run_carries(tmp_path: Path) ->
     run = wifair.run(changes, seeds=[1])
     expected = float(run.flows["received_bytes"][run.flows["name"] == "test"][0]) / 1472
     assert len([time for time in times if time < 10_000]) == pytest.approx(expected, rel=0.03)
+
+
+def test_a_trace_for_perfetto_has_each_ppdu_once_on_the_track_of_its_sender(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(gallery.example("cc-coffee-shop").toml)
+    command = ["export", "perfetto", str(tmp_path / "s.toml"), str(tmp_path / "x.json"), "--from", "2 s", "--to"]
+    done = CliRunner().invoke(main, [*command, "2100 ms", "--set", "duration=6 s"])
+    assert done.exit_code == 0, done.output
+    events = json.loads((tmp_path / "x.json").read_text())["traceEvents"]
+    run = wifair.run(
+        wifair.Scenario.from_file(tmp_path / "s.toml").with_({"duration": "6 s"}), seeds=[1], frames=("2 s", "2100 ms")
+    )
+    frames = run.tables["frames"]
+    tracks = {one["tid"]: one["args"]["name"] for one in events if one["name"] == "thread_name"}
+    ppdus = [one for one in events if one.get("cat") == "ppdu"]
+    assert {(tracks[one["tid"]], one["ts"]) for one in ppdus} == {
+        (sender, round(start * 1e9) / 1e3) for sender, start in zip(frames["sender"], frames["start_s"])
+    }
+    assert len(ppdus) == len(set(zip(frames["ppdu"], frames["sender"], frames["start_s"])))
+    assert sum(one["args"]["bytes"] for one in ppdus) == frames["length_bytes"].sum()
+    for track, station in tracks.items():
+        slices = sorted(
+            (one["ts"], one["ts"] + one["dur"]) for one in events if one["ph"] == "X" and one["tid"] == track
+        )
+        assert all(end <= start + 1e-3 for (_, end), (start, _) in itertools.pairwise(slices)), station
+    assert {one["ph"] for one in events} == {"M", "X", "C"}
+    assert any(one["name"] == "cwnd of test" for one in events)
+    with pytest.raises(ValueError, match="no record of frames"):
+        wifair.write_perfetto(
+            wifair.run(wifair.Scenario.from_file(tmp_path / "s.toml").with_({"duration": "6 s"}), seeds=[1]),
+            tmp_path / "y",
+        )
 
 
 @pytest.mark.parametrize(

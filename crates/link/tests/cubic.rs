@@ -47,8 +47,8 @@ struct Upload {
     slowest: Duration,
 }
 
-/// Sends without end from `phone` to `server`, which acknowledges each datagram by one of 40 bytes; with CUBIC's window,
-/// or a `fixed` one.
+/// Sends without end from `phone` to `server`, which acknowledges each by 40 bytes; with CUBIC's window, or a `fixed`
+/// one.
 fn upload(network: &mut WifiLink, phone: LinkHost, server: LinkHost, until: Duration, fixed: Option<f64>) -> Upload {
     let mut control = Cubic::new();
     let mut sent: Vec<Option<Duration>> = Vec::new(); // by number of the data; None once acknowledged or lost

@@ -6,13 +6,23 @@ from typing import Literal
 
 import click
 
+from wifair._output.files import refuse
 from wifair.capture.capture import read_capture
 from wifair.cli.common import Command, check_figure, command_line, fail, overrides_of, trying, with_options
 from wifair.figures.style import save
-from wifair.importers import ImportedResults, read_flent, read_iperf3, write_flent, write_mahimahi, write_qlog
+from wifair.importers import (
+    ImportedResults,
+    read_flent,
+    read_iperf3,
+    write_flent,
+    write_mahimahi,
+    write_perfetto,
+    write_qlog,
+)
 from wifair.results.folder import Folder
 from wifair.results.from_folder import read_results
 from wifair.scenario.scenario import Scenario
+from wifair.simulation.simulate import run
 
 
 @click.group(name="import")
@@ -37,6 +47,7 @@ def export_command() -> None:
       wifair export flent results uploads.flent.gz
       wifair export qlog captures/server.pcap train.qlog
       wifair export mahimahi cc-train.toml train.down --station laptop --set flows.test.count=0
+      wifair export perfetto cc-train.toml train.json --from '14 s' --to '18 s'
     """  # noqa: D301
 
 
@@ -122,6 +133,33 @@ def to_qlog_command(capture: str, file: str, force: bool) -> None:
             write_qlog(found, file, force=force)
         except ValueError as error:
             fail(f"{capture}: {error}")
+
+
+@export_command.command(name="perfetto")
+@click.argument("scenario", metavar="SCENARIO", type=click.Path(allow_dash=True))
+@click.argument("file", metavar="FILE", type=click.Path())
+@click.option("--from", "start", metavar="TIME", default="0 s", show_default=True, help="Start of what is shown.")
+@click.option("--to", "end", metavar="TIME", help="End of what is shown; that of the run by default.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the run.")
+@click.option("--set", "changes", multiple=True, metavar="PATH=VALUE", help="Change a parameter; may be repeated.")
+@click.option("--force", is_flag=True, help="Replace FILE.")
+def to_perfetto_command(
+    scenario: str, file: str, start: str, end: str | None, seed: int, changes: tuple[str, ...], force: bool
+) -> None:
+    """Run SCENARIO and write its air as a trace that ui.perfetto.dev opens: PPDUs, backoffs, windows, queues.
+
+    \b
+    Example:
+      wifair export perfetto cc-train.toml train.json --from '14 s' --to '18 s'
+    """  # noqa: D301
+    made = Scenario.from_file(scenario, overrides=overrides_of(changes, None))
+    with trying("write", file):
+        refuse(file, force=force)
+        try:
+            results = run(made, seeds=[seed], frames=(start, end), series="10 ms")
+            write_perfetto(results, file, force=force)
+        except ValueError as error:
+            fail(str(error))
 
 
 @export_command.command(name="mahimahi")
