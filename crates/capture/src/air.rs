@@ -196,7 +196,7 @@ impl AirStatistics {
         // A CTS that follows no RTS is a CTS-to-self (10.3.2.11) if the station that it names sends the next frame.
         let is_rts = frame.kind == WifiFrameKind::Rts;
         let next = frame.transmitter.filter(|_| !is_rts).map(|transmitter| (transmitter, frame.receiver));
-        self.settle_cts(channel, next);
+        self.count_waiting_cts(channel, next);
         let is_cts = frame.kind == WifiFrameKind::Cts;
         let released = channel.released.take();
         // A station that sends anything else got no CTS.
@@ -227,7 +227,7 @@ impl AirStatistics {
     }
 
     /// Counts the CTS that waits for the frame after it, whose transmitter and receiver are `next`.
-    fn settle_cts(&mut self, channel: &mut ChannelState, next: Option<(Mac, Mac)>) {
+    fn count_waiting_cts(&mut self, channel: &mut ChannelState, next: Option<(Mac, Mac)>) {
         let Some((receiver, length, radio)) = channel.cts.take() else { return };
         let (transmitter, partner) = next.filter(|(transmitter, _)| *transmitter == receiver).unzip();
         self.count_frame(channel, &WifiFrame { transmitter, ..WifiFrame::cts(receiver, length) }, &radio, partner);
@@ -338,7 +338,7 @@ impl AirStatistics {
     /// Ends the counting; returns the stations, in the order in which they were first heard.
     pub(crate) fn finish(&mut self) -> Vec<AirStation> {
         for mut channel in std::mem::take(&mut self.channels).entries {
-            self.settle_cts(&mut channel, None);
+            self.count_waiting_cts(&mut channel, None);
         }
         for AggregateCount { ends: (sender, receiver), sent, unanswered } in
             std::mem::take(&mut self.aggregates).entries

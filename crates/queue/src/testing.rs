@@ -25,7 +25,7 @@ impl<Q: Discipline> QueueBench<Q> {
         Self { queue, packets: Packets::default(), now: Time::ZERO, lost: vec![], causes: vec![], dropped: vec![] }
     }
 
-    fn settle(&mut self) {
+    fn take_dropped(&mut self) {
         for (id, cause) in self.dropped.drain(..) {
             self.lost.push(self.packets.remove(id));
             self.causes.push(cause);
@@ -39,7 +39,7 @@ impl<Q: Discipline> QueueBench<Q> {
     pub fn put_to(&mut self, packet: Packet, to: u32) -> PacketId {
         let id = self.packets.insert(packet);
         self.queue.enqueue(self.now, id, to, &mut self.packets, &mut self.dropped);
-        self.settle();
+        self.take_dropped();
         id
     }
 
@@ -51,7 +51,7 @@ impl<Q: Discipline> QueueBench<Q> {
 
     pub fn get(&mut self) -> Option<Packet> {
         let id = self.queue.dequeue(self.now, &mut self.packets, &mut self.dropped);
-        self.settle();
+        self.take_dropped();
         id.map(|id| self.packets.remove(id))
     }
 
@@ -59,7 +59,7 @@ impl<Q: Discipline> QueueBench<Q> {
         let is_to = |packet: &Packet| packet.hop == to;
         let Self { queue, packets, now, dropped, .. } = self;
         let id = queue.dequeue_for(*now, to, u64::MAX, &is_to, packets, dropped);
-        self.settle();
+        self.take_dropped();
         id.map(|id| self.packets.remove(id))
     }
 

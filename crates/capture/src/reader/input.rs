@@ -103,7 +103,7 @@ impl<'a> Input<'a> {
         Ok(self.end >= count)
     }
 
-    /// Skips `count` bytes; returns how many there were.
+    /// Skips up to `count` bytes; returns the number of bytes skipped.
     ///
     /// # Errors
     /// Those of [`Input::has`].

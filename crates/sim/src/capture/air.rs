@@ -79,8 +79,8 @@ impl OpenFrames {
     }
 }
 
-/// An ACK that was received settles the last frame of the station that it is addressed to.
-pub(super) fn settle(retries: &mut [OpenFrames], record: &FrameRecord) {
+/// A received ACK ends the retries of the last frame of the station that it is addressed to.
+pub(super) fn end_retries(retries: &mut [OpenFrames], record: &FrameRecord) {
     if record.kind == FrameKind::Ack && record.fate == Fate::Read {
         let sender = &mut retries[record.to as usize].open;
         if let Some(last) = sender.iter().rposition(|open| open.to == record.from) {

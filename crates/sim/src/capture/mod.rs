@@ -241,7 +241,7 @@ impl<W: Write> CaptureWriter<W> {
                         self.files[*file].write(record.end, length, &self.buffer)?;
                     }
                 }
-                air::settle(retries, record);
+                air::end_retries(retries, record);
             }
         }
         Ok(())

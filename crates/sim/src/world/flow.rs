@@ -171,12 +171,12 @@ impl World {
         let owner = connection.flow as usize;
         if let Some(sessions) = connection.sessions.take() {
             flow.log.extend(sessions.due);
-            self.settle_sessions(owner);
+            self.tally_sessions(owner);
         }
     }
 
     /// Moves finished sessions to the flow's log, which bounds memory.
-    fn settle_sessions(&mut self, flow: usize) {
+    fn tally_sessions(&mut self, flow: usize) {
         let Flow { log, connections, .. } = &mut self.flows[flow];
         if !log.is_full() {
             return;
@@ -184,7 +184,7 @@ impl World {
         let live = connections.iter().filter_map(|number| self.connections[*number as usize].sessions.as_ref());
         let starts = live.filter_map(|sessions| sessions.due.front()).map(|session| session.start);
         let oldest = starts.min().unwrap_or(Time::NEVER);
-        log.settle(oldest, self.warm_up, connections.len());
+        log.tally_older(oldest, self.warm_up, connections.len());
     }
 
     /// Handles a packet that has reached the other end of its connection.
@@ -489,7 +489,7 @@ impl World {
         if last {
             sender.close();
         }
-        self.settle_sessions(flow);
+        self.tally_sessions(flow);
         self.pump(index);
     }
 

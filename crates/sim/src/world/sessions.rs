@@ -147,10 +147,10 @@ impl Reservoir {
 pub(super) struct SessionLog {
     /// Sessions that may have started after one that is still active, in no particular order.
     recent: Vec<Session>,
-    /// The number of recent sessions at which the log is settled.
+    /// The number of recent sessions at which the older ones are moved to the tally.
     full: usize,
-    /// Figures of all earlier sessions, for a fair share of one byte per second.
-    settled: Tally,
+    /// Sums over all earlier sessions, for a fair share of one byte per second.
+    older: Tally,
     /// Rows sampled from these earlier sessions.
     sample: Reservoir,
 }
@@ -159,25 +159,25 @@ impl SessionLog {
     /// Keeps rows of at most `most` sessions, drawn from `draws`.
     pub(super) fn new(most: usize, draws: Stream) -> Self {
         let sample = Reservoir { rows: vec![], most, seen: 0, draws };
-        Self { recent: vec![], full: most.saturating_mul(2), settled: Tally::default(), sample }
+        Self { recent: vec![], full: most.saturating_mul(2), older: Tally::default(), sample }
     }
 
     pub(super) fn extend(&mut self, sessions: impl IntoIterator<Item = Session>) {
         self.recent.extend(sessions);
     }
 
-    /// Whether the log must be settled.
+    /// Whether older sessions must be moved to the tally.
     pub(super) fn is_full(&self) -> bool {
         self.recent.len() >= self.full
     }
 
-    /// Moves the sessions that began before `oldest` from `recent` to the figures and the sample; all of these must be
+    /// Moves the sessions that began before `oldest` from `recent` to the tally and the sample; all of these must be
     /// finished. `live` is the number of sessions held elsewhere.
-    pub(super) fn settle(&mut self, oldest: Time, warm_up: Time, live: usize) {
+    pub(super) fn tally_older(&mut self, oldest: Time, warm_up: Time, live: usize) {
         self.recent.sort_by_key(|session| (session.start, session.end));
         let over = self.recent.partition_point(|session| session.start < oldest);
         for session in self.recent.drain(..over) {
-            self.settled.add(&session, warm_up, Time::NEVER, 1.0);
+            self.older.add(&session, warm_up, Time::NEVER, 1.0);
             if session.start >= warm_up {
                 self.sample.add(session);
             }
@@ -186,7 +186,7 @@ impl SessionLog {
         self.full = 2 * self.sample.most.max(self.recent.len()).max(live);
     }
 
-    /// Figures of all sessions, including `live`, and rows of a bounded number, in the order of their starts.
+    /// The tally of all sessions, including `live`, and rows of a bounded number, in the order of their starts.
     pub(super) fn report(
         &self,
         live: impl IntoIterator<Item = Session>,
@@ -195,7 +195,7 @@ impl SessionLog {
     ) -> (Tally, Vec<Session>) {
         let mut all: Vec<Session> = self.recent.iter().copied().chain(live).collect();
         all.sort_by_key(|session| (session.start, session.end));
-        let mut tally = self.settled;
+        let mut tally = self.older;
         tally.ratios.iter_mut().for_each(|ratios| ratios.scale(1.0 / share));
         let mut sample = self.sample.clone();
         for session in all {
@@ -227,9 +227,9 @@ mod tests {
         Session { start: at(start_ms), length: 1000, end: 0, sent: end, received: end, acknowledged: end }
     }
 
-    /// Figures do not depend on the portions in which sessions are settled.
+    /// The tally does not depend on the portions in which sessions are moved to it.
     #[test]
-    fn figures_do_not_depend_on_what_was_settled_when() {
+    fn the_tally_does_not_depend_on_portions() {
         let all: Vec<Session> = (0..5000).map(|n| session(n * 7, 1 + n * n % 40)).collect();
         let (warm_up, now) = (Time::ZERO + Duration::from_secs(3), Time::ZERO + Duration::from_secs(100));
         let (whole, _) = SessionLog::new(usize::MAX, stream(1, "a", "b")).report(all.clone(), (warm_up, now), 500.0);
@@ -237,7 +237,7 @@ mod tests {
         for portion in all.chunks(333) {
             log.extend(portion.iter().rev().copied());
             if log.is_full() {
-                log.settle(portion[300].start, warm_up, 0);
+                log.tally_older(portion[300].start, warm_up, 0);
             }
         }
         let (tally, rows) = log.report([], (warm_up, now), 500.0);

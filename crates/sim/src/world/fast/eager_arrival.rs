@@ -90,8 +90,8 @@ impl World {
                 }
             }
         }
-        // Between two ends that are connected by wires alone, segments arrive early, and their ACKs do not: otherwise
-        // segments and ACKs would be processed inside each other, ever deeper.
+        // Between two ends that are connected by wires alone, segments arrive early, and their ACKs do not: processing
+        // a segment would otherwise process its ACK, which would process the next segment, without end.
         for flow in &self.flows {
             if let ([Hop::Wired(to), Hop::End], [Hop::Wired(back), Hop::End]) =
                 (path_from(&self.hops, flow.forward), path_from(&self.hops, flow.reverse))

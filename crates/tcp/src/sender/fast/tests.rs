@@ -38,7 +38,7 @@ fn together(sender: &mut Sender, now: Time, mut acks: &[Packet]) -> (Vec<Packet>
 
 /// Bursts of segments arrive, and their ACKs come back together: the states of a sender that takes them together and of
 /// one that takes each by itself are equal after each burst. A burst is a number of segments, the time before it in ms,
-/// and a segment of it that is lost. Returns how many ACKs were taken together, and how many there were.
+/// and a segment of it that is lost. Returns the number of ACKs processed together, and of all ACKs.
 fn play(settings: &str, supplied: u64, bursts: &[(usize, u64, Option<usize>)]) -> (usize, usize) {
     let settings = format!("{settings}\nmss = '1000 B'\nhandshake = 'none'");
     let ((mut sender, mut receiver), (mut other, _)) = (ends(&settings), ends(&settings));
