@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from wifair.capture.capture import Capture
-    from wifair.results.results import Results
+from typing import Any, NamedTuple
 
 __all__ = [
     "CaptureError",
@@ -137,7 +133,7 @@ class Interrupted(KeyboardInterrupt):
     During a sweep they are None: finished runs are in the store.
     """
 
-    def __init__(self, results: Results | None = None, capture: Capture | None = None) -> None:
+    def __init__(self, results: Any = None, capture: Any = None) -> None:
         """`results` of the seeds that had finished."""
         super().__init__("interrupted")
         self.results = results

@@ -15,8 +15,7 @@ from wifair._output.words import KEPT, cell, counted, general, together
 from wifair.statistics import FEWEST, NO_INTERVAL, Interval, limits, mean_interval
 
 if TYPE_CHECKING:
-    from wifair.results.from_folder import SavedResults
-    from wifair.results.results import Results
+    from wifair._output.shown import ShownRun
 
 MOST_ROWS = 40
 NOTHING = "-"
@@ -40,7 +39,7 @@ def named(source: object) -> str:
     return str(scenario.name)
 
 
-def text(results: Results | SavedResults, width: int | None = None) -> str:
+def text(results: ShownRun, width: int | None = None) -> str:
     """Show the flows as a table (means over the seeds), datagrams as another, then the cell with 95 % intervals.
 
     The table fits `width` characters, by default those of the terminal, if there is one.
@@ -54,7 +53,7 @@ def text(results: Results | SavedResults, width: int | None = None) -> str:
     return "\n".join([*_wrapped(_title(results), room), "", *rows, *cell])
 
 
-def html_tables(results: Results | SavedResults) -> str:
+def html_tables(results: ShownRun) -> str:
     """Show the same as HTML, for notebooks."""
     if not results.seeds:
         return "<p>no run finished</p>"
@@ -92,7 +91,7 @@ def figure_text(name: str, interval: Interval, *, bounded: bool = True) -> str:
     return with_interval(name if bounded else "difference_db", interval, form)
 
 
-def bars(results: Results, width: int = 80) -> str:
+def bars(results: ShownRun, width: int = 80) -> str:
     """Goodput of each flow as a bar, mean over the seeds, longest possible at `width` columns."""
     names, goodput = _by_flow(results, "goodput_bps")
     names, goodput = names[:MOST_ROWS], goodput[:MOST_ROWS]
@@ -108,12 +107,12 @@ def bars(results: Results, width: int = 80) -> str:
     return "\n".join([*lines, *_left_out(len(_by_flow(results, "goodput_bps")[0]))])
 
 
-def stations(results: Results, width: int = WIDE) -> str:
+def stations(results: ShownRun, width: int = WIDE) -> str:
     """Show what each station and access point has sent and how much air it has taken, as means over the seeds."""
     return "\n".join(_table(_station_columns(results), width, "more station"))
 
 
-def _station_columns(results: Results) -> list[tuple[str, list[str]]]:
+def _station_columns(results: ShownRun) -> list[tuple[str, list[str]]]:
     """Head and cells of each column of the table of stations; those that are nothing for all are left out."""
     names = results.stations.to_list("name")[: len(results.stations) // len(results.seeds)]
 
@@ -152,14 +151,14 @@ def _unless_zero(values: list[float]) -> list[str]:
     return [amount(value) for value in values] if any(values) else []
 
 
-def _title(results: Results | SavedResults) -> str:
+def _title(results: ShownRun) -> str:
     scenario, seeds = results.scenario, results.seeds
     noun = results.RUN
     which = f"{noun} {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} {noun}s ({_ranges(seeds)})"
     return f"{scenario.name}: {scenario.summary}, {which}"
 
 
-def _flow_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]]:
+def _flow_columns(results: ShownRun) -> list[tuple[str, list[str]]]:
     """Head and cells of each column of the table of flows; those of which nothing is known are left out."""
     names, goodput = _by_flow(results, "goodput_bps")
     total = sum(goodput)
@@ -184,14 +183,14 @@ def _flow_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]
     return columns
 
 
-def _datagram_flows(results: Results | SavedResults) -> list[int]:
+def _datagram_flows(results: ShownRun) -> list[int]:
     """Places of the flows of datagrams that have arrived, of which TCP's figures are not known."""
     if "mos" not in results.flows:
         return []
     return [place for place, mos in enumerate(_by_flow(results, "mos")[1]) if not math.isnan(mos)]
 
 
-def _datagram_columns(results: Results | SavedResults) -> list[tuple[str, list[str]]]:
+def _datagram_columns(results: ShownRun) -> list[tuple[str, list[str]]]:
     """Head and cells of each column of the table of datagrams; none without datagrams."""
     places = _datagram_flows(results)
     if not places:
@@ -228,12 +227,12 @@ def _left_out(count: int, what: str = "more flow") -> list[str]:
     return left_out(count - MOST_ROWS, what, "--json or --out has all")
 
 
-def _cell(results: Results | SavedResults) -> list[str]:
+def _cell(results: ShownRun) -> list[str]:
     why = [f"({NO_INTERVAL})"] if 1 < len(results.seeds) < FEWEST else []
     return [*aligned(_cell_pairs(results), left=range(2)), *why]
 
 
-def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
+def _cell_pairs(results: ShownRun) -> list[tuple[str, str]]:
     """List the shown figures of the cell: label and text."""
     summary = results.summary
 
@@ -280,9 +279,7 @@ def _cell_pairs(results: Results | SavedResults) -> list[tuple[str, str]]:
     return lines
 
 
-def _overlap(
-    results: Results | SavedResults, figure: Callable[[str, Callable[[float], str]], str]
-) -> list[tuple[str, str]]:
+def _overlap(results: ShownRun, figure: Callable[[str, Callable[[float], str]], str]) -> list[tuple[str, str]]:
     """Jain's index while all flows are active, where that is well below the measured time."""
     length = results.summary.get("overlap_s")
     measured = results.scenario.duration_s - results.scenario.warm_up_s
@@ -291,16 +288,14 @@ def _overlap(
     return [("", f"{figure('overlap_jain_index', ratio)} while all flows are active ({time(length.mean)})")]
 
 
-def _ways(
-    results: Results | SavedResults, figure: Callable[[str, Callable[[float], str]], str]
-) -> list[tuple[str, str]]:
+def _ways(results: ShownRun, figure: Callable[[str, Callable[[float], str]], str]) -> list[tuple[str, str]]:
     """Goodput of uploads and of downloads, where there are both."""
     if not {"up", "down"} <= set(results.flows.to_list("direction")):
         return []
     return [("- uplink", figure("up_goodput_bps", rate)), ("- downlink", figure("down_goodput_bps", rate))]
 
 
-def _by_flow(results: Results | SavedResults, column: str) -> tuple[list[str], list[float]]:
+def _by_flow(results: ShownRun, column: str) -> tuple[list[str], list[float]]:
     """Names of the flows, and the mean of a column over the seeds for each."""
     flows = len(results.flows) // len(results.seeds)
     return results.flows.to_list("name")[:flows], _means(results.flows.to_list(column), flows)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from wifair.capture._report import aggregate_rows, air_time, head, limit, round_
 from wifair.explaining import explain
 
 if TYPE_CHECKING:
-    from wifair.capture.capture import Capture
+    from wifair._output.shown import ShownCapture
     from wifair.columns import Columns
     from wifair.explaining import Finding
 
@@ -30,7 +30,7 @@ Cell = tuple[str, float | None]
 """The text of a cell, and the number for sorting, if any."""
 
 
-def page(capture: Capture) -> str:
+def page(capture: ShownCapture) -> str:
     """Write the report as one HTML page, with figures as SVG inside.
 
     Parameters
@@ -54,7 +54,7 @@ def page(capture: Capture) -> str:
 
     first, *notes = head(capture)
     has_any = len(capture.flows) or len(capture.datagrams) or len(capture.echoes)
-    findings = explain(capture).findings if has_any else []
+    findings = explain(cast("Any", capture)).findings if has_any else []
     body = [_verdict(capture, findings), f'<p class="note">{escape(first)}</p>']
     if capture.damage is not None:
         body.append(f'<p class="damage">{escape(capture.damage)}: what came before is analysed.</p>')
@@ -97,7 +97,7 @@ def _file(name: str) -> str:
     return (files("wifair.capture") / name).read_text(encoding="utf-8")
 
 
-def _verdict(capture: Capture, findings: Sequence[Finding]) -> str:
+def _verdict(capture: ShownCapture, findings: Sequence[Finding]) -> str:
     """Say in words who got what, starved flows first."""
     if not findings:
         return '<div class="verdict"><p>Nothing in this capture carried data.</p></div>'
@@ -133,7 +133,7 @@ def _findings(findings: Sequence[Finding]) -> str:
     return f'<table class="words">{rows}</table>'
 
 
-def _bars(capture: Capture) -> str:
+def _bars(capture: ShownCapture) -> str:
     """Goodput of every flow as a bar, the largest first, starved ones in red."""
     flows = capture.flows
     goodput = np.nan_to_num(flows["goodput_bps"])
@@ -151,13 +151,13 @@ def _bars(capture: Capture) -> str:
     return f'<div class="bars">{"".join(parts)}</div>\n<p class="note">Jain\'s index: {index}.</p>'
 
 
-def _flow_table(capture: Capture) -> str:
+def _flow_table(capture: ShownCapture) -> str:
     titles = ["flow", "start", "duration", "bytes", "goodput", "RTT", "sent again", "timeouts", "limited by"]
     rows = ([(_arrow(name), None), *_figures_of(capture, row)] for row, name in enumerate(capture.flows["name"]))
     return _table(titles, rows, capture.flows["starved"])
 
 
-def _figures_of(capture: Capture, row: int) -> list[Cell]:
+def _figures_of(capture: ShownCapture, row: int) -> list[Cell]:
     connection = _connection(capture, row)
     origin = capture.document["capture"]["start_ns"] or 0
     start, elapsed = (connection["first_packet_ns"] - origin) / 1e9, float(connection["elapsed_s"])
@@ -172,7 +172,7 @@ def _figures_of(capture: Capture, row: int) -> list[Cell]:
     ]
 
 
-def _hosts(capture: Capture) -> list[str]:
+def _hosts(capture: ShownCapture) -> list[str]:
     """Give a table for each station: its addresses, and its flows with start and duration."""
     own: dict[str, list[int]] = {}
     for row in range(len(capture.flows)):
@@ -199,7 +199,7 @@ def _hosts(capture: Capture) -> list[str]:
     return out
 
 
-def _station(capture: Capture, row: int) -> str:
+def _station(capture: ShownCapture, row: int) -> str:
     """Address of the end that is the station: the local one if it is known, else the one that opened the connection."""
     sender, receiver = str(capture.flows["name"][row]).split(">")
     way = str(capture.flows["direction"][row])
@@ -210,7 +210,7 @@ def _station(capture: Capture, row: int) -> str:
     return _host(str(_connection(capture, row)["host_a"]))
 
 
-def _connection(capture: Capture, row: int) -> dict[str, Any]:
+def _connection(capture: ShownCapture, row: int) -> dict[str, Any]:
     found: dict[str, Any] = capture.document["connections"][int(capture.flows["connection"][row]) - 1]
     return found
 
@@ -220,7 +220,7 @@ def _host(endpoint: str) -> str:
     return endpoint.rpartition(":")[0].strip("[]")
 
 
-def _transmitters(capture: Capture) -> str:
+def _transmitters(capture: ShownCapture) -> str:
     stations = capture.stations
     titles = ["address", "frames", "data frames", "retries", "air time", "share of air time", "share to it", "signal"]
     rows = []
@@ -234,7 +234,7 @@ def _transmitters(capture: Capture) -> str:
     return _table(titles, rows) + "".join(f"<p>{said}</p>" for said in unknown_air_time(stations))
 
 
-def _aggregates(capture: Capture) -> str:
+def _aggregates(capture: ShownCapture) -> str:
     titles, *rows = aggregate_rows(capture, len(capture.stations))
     figures = [[(cell, _leading(cell) if at else None) for at, cell in enumerate(row)] for row in rows]
     return _table(titles, figures)
@@ -245,7 +245,7 @@ def _leading(cell: str) -> float:
     return math.nan if cell == NOTHING else float(cell.split(maxsplit=1)[0])
 
 
-def _datagrams(capture: Capture) -> str:
+def _datagrams(capture: ShownCapture) -> str:
     table = capture.datagrams
     titles = ["flow", "kind", "packets", "bytes", "duration", "rate", "lost", "jitter", "longest gap", "MOS"]
     rows = []
@@ -267,7 +267,7 @@ def _datagrams(capture: Capture) -> str:
     return _table(titles, rows)
 
 
-def _echoes(capture: Capture) -> str:
+def _echoes(capture: ShownCapture) -> str:
     table = capture.echoes
     titles = ["from", "to", "requests", "lost", "RTT least", "RTT mean", "RTT most"]
     times = {f"rtt_{which}_s": time for which in ("min", "mean", "max")}
@@ -320,7 +320,7 @@ def _arrow(name: str) -> str:
     return name.replace(">", " \u2192 ")
 
 
-def _all_figures(capture: Capture, flow: dict[str, Any]) -> str:
+def _all_figures(capture: ShownCapture, flow: dict[str, Any]) -> str:
     """Every figure of a direction, folded away, with its meaning."""
     about = capture.connections.about
     side = capture.document["connections"][flow["connection"] - 1][flow["direction"]]

@@ -16,7 +16,7 @@ from wifair._output.tables import aligned, left_out
 from wifair._output.words import counted, size
 
 if TYPE_CHECKING:
-    from wifair.capture.capture import Capture
+    from wifair._output.shown import ShownCapture
     from wifair.columns import Columns
 
 MOST_FLOWS = 40
@@ -29,7 +29,7 @@ NARROWEST = 21
 """The least width of an endpoint: enough for 255.255.255.255:65535, so that no IPv4 endpoint is shortened."""
 
 
-def text(capture: Capture, width: int | None = None) -> str:
+def text(capture: ShownCapture, width: int | None = None) -> str:
     """Show the flows as a table as wide as the terminal, then the fairness and the air."""
     columns = width or shutil.get_terminal_size().columns
     parts = ["\n".join(head(capture))]
@@ -51,7 +51,7 @@ def text(capture: Capture, width: int | None = None) -> str:
     return "\n\n".join(parts)
 
 
-def head(capture: Capture) -> list[str]:
+def head(capture: ShownCapture) -> list[str]:
     """List what was captured, and what was left out and why."""
     counts, wlan = capture.document["capture"], capture.document.get("wlan", {})
     packets = counted(counts["packets"], "packet")
@@ -79,7 +79,7 @@ def head(capture: Capture) -> list[str]:
     return lines
 
 
-def _flows(capture: Capture, width: int) -> list[str]:
+def _flows(capture: ShownCapture, width: int) -> list[str]:
     flows = capture.flows
     order: Sequence[int] = range(len(flows))
     if len(flows) > MOST_FLOWS:  # show the largest ones, in the order of the capture
@@ -115,7 +115,7 @@ def _flows(capture: Capture, width: int) -> list[str]:
     return lines
 
 
-def _datagrams(capture: Capture, width: int) -> list[str]:
+def _datagrams(capture: ShownCapture, width: int) -> list[str]:
     table = capture.datagrams
     order = sorted(range(len(table)), key=lambda row: -int(table["bytes"][row]))
     rows = [["from", "to", "kind", "packets", "rate", "lost", "jitter", "gap", "RTT"]]
@@ -142,7 +142,7 @@ def _datagrams(capture: Capture, width: int) -> list[str]:
     return [*aligned(rows, left=range(3)), *more]
 
 
-def _echoes(capture: Capture) -> list[str]:
+def _echoes(capture: ShownCapture) -> list[str]:
     table = capture.echoes
     rows = [["echo from", "to", "requests", "lost", "RTT min", "mean", "max"]]
     for row in range(min(len(table), MOST_FLOWS)):
@@ -152,7 +152,7 @@ def _echoes(capture: Capture) -> list[str]:
     return [*aligned(rows, left=range(2)), *left_out(len(table) - MOST_FLOWS, "more pair", "--json has all")]
 
 
-def round_trip_s(capture: Capture, row: int) -> float:
+def round_trip_s(capture: ShownCapture, row: int) -> float:
     """Mean round-trip time to show [s]: that of the whole path where the capture point is at the receiver, if known."""
     flows = capture.flows
     path = float(flows["rtt_path_mean_s"][row])
@@ -160,7 +160,7 @@ def round_trip_s(capture: Capture, row: int) -> float:
     return path if at_receiver else float(flows["rtt_mean_s"][row])
 
 
-def limit(capture: Capture, row: int) -> str:
+def limit(capture: ShownCapture, row: int) -> str:
     """Say what limited the sender most of the time, or what its direction is for if it carries no data."""
     role = str(capture.flows["role"][row])
     if role != "data":
@@ -182,7 +182,7 @@ def limit(capture: Capture, row: int) -> str:
     return NOTHING if math.isnan(shares[best]) else best
 
 
-def _fairness(capture: Capture) -> list[tuple[str, str]]:
+def _fairness(capture: ShownCapture) -> list[tuple[str, str]]:
     fairness, cell = capture.document["fairness"], capture.cells
     lines = [("goodput", rate(float(cell["goodput_bps"][0])))]
     if fairness["uplink_bytes"] is not None:
@@ -230,7 +230,7 @@ def _jain(fairness: dict[str, Any], index: float, competing: int, flows: int) ->
     return lines
 
 
-def _stations(capture: Capture) -> list[str]:
+def _stations(capture: ShownCapture) -> list[str]:
     stations = capture.stations
     largest = sorted(range(len(stations)), key=lambda row: -float(stations["airtime_s"][row]))
     rows = [["station", "frames", "retries", "air time", "of all", "to it", "signal"]]
@@ -277,7 +277,7 @@ def transmitter(stations: Columns, row: int) -> str:
     return str(stations["name"][row]) + (" (AP)" if stations["access_point"][row] else "")
 
 
-def aggregate_rows(capture: Capture, most: int) -> list[list[str]]:
+def aggregate_rows(capture: ShownCapture, most: int) -> list[list[str]]:
     """Give titles, then modes and aggregates of at most `most` stations that send at an MCS or in A-MPDUs.
 
     The busiest come first. The mode is that of most of their frames at an MCS, if any is known.

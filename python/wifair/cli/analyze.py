@@ -164,7 +164,8 @@ def _read(file: str, filters: dict[str, Any]) -> Capture | None:
     except Interrupted as interruption:
         if interruption.capture is None:
             raise
-        return interruption.capture
+        part: Capture = interruption.capture
+        return part
     except CaptureError as error:
         complain(f"{file}: {error}")
     except IsADirectoryError as error:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from wifair.capture.capture import Capture
+    from wifair._output.shown import ShownCapture
 
 FEW = 3
 """The most flows whose goodput is drawn as lines; of more, a heat map is drawn."""
@@ -35,7 +35,7 @@ QUANTITIES = ("goodput_bps", "jain_index", "time_s", "seq", "outstanding_bytes",
 SENT, AGAIN, ACKED, WINDOW = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 
 
-def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[str], look: Look) -> list[Path]:
+def save(capture: ShownCapture, directory: str | os.PathLike[str], formats: Sequence[str], look: Look) -> list[Path]:
     """Draw all figures into a folder; see `Capture.plot`."""
     flows = capture.document["fairness"]["flows"]
     look.check_labels([*(f"{flow['from']}>{flow['to']}" for flow in flows), *QUANTITIES])
@@ -52,24 +52,24 @@ def save(capture: Capture, directory: str | os.PathLike[str], formats: Sequence[
     return written
 
 
-def overview_svg(capture: Capture) -> str:
+def overview_svg(capture: ShownCapture) -> str:
     """Draw goodput and fairness over time, as SVG for embedding in a page."""
     return inline(_render(lambda figure: _overview(figure, capture, Look()), "svg"))
 
 
-def flow_svg(capture: Capture, flow: dict[str, Any]) -> str:
+def flow_svg(capture: ShownCapture, flow: dict[str, Any]) -> str:
     """Draw a flow, as SVG for embedding in a page."""
     return inline(_render(lambda figure: _flow(figure, capture, flow, Look()), "svg"))
 
 
-def shown_flows(capture: Capture) -> list[dict[str, Any]]:
+def shown_flows(capture: ShownCapture) -> list[dict[str, Any]]:
     """Choose the flows that get a figure, in the order of the capture."""
     flows: list[dict[str, Any]] = capture.document["fairness"]["flows"]
     largest = sorted(flows, key=lambda flow: -int(flow["bytes"]))[:MOST_FLOWS]
     return [flow for flow in flows if flow in largest]
 
 
-def _figures(capture: Capture, look: Look) -> list[tuple[str, Callable[[Any], None]]]:
+def _figures(capture: ShownCapture, look: Look) -> list[tuple[str, Callable[[Any], None]]]:
     flows = shown_flows(capture)
     if not flows:
         return []
@@ -87,7 +87,7 @@ def _render(draw: Callable[[Any], None], form: str, look: Look = Look()) -> byte
     return out.getvalue()
 
 
-def _overview(figure: Any, capture: Capture, look: Look) -> None:
+def _overview(figure: Any, capture: ShownCapture, look: Look) -> None:
     document = capture.document["fairness"]
     step: float = document["bin_s"]
     flows: list[dict[str, Any]] = document["flows"]
@@ -109,7 +109,7 @@ def _overview(figure: Any, capture: Capture, look: Look) -> None:
     fairness.set(xlabel=look.label("time_s", "time [s]"), xlim=(0, None))
 
 
-def _heat(figure: Any, axes: Any, capture: Capture, flows: list[dict[str, Any]], step: float, look: Look) -> None:
+def _heat(figure: Any, axes: Any, capture: ShownCapture, flows: list[dict[str, Any]], step: float, look: Look) -> None:
     """Draw all flows as a heat map, those with the highest goodput on top."""
     mean = np.nan_to_num(capture.flows["goodput_bps"])
     order = [int(row) for row in np.argsort(-mean, kind="stable")]
@@ -124,7 +124,7 @@ def _heat(figure: Any, axes: Any, capture: Capture, flows: list[dict[str, Any]],
     colour_scale(figure, axes, mesh, look.label("goodput_bps", "goodput [Mb/s]"), len(flows))
 
 
-def _flow(figure: Any, capture: Capture, flow: dict[str, Any], look: Look) -> None:
+def _flow(figure: Any, capture: ShownCapture, flow: dict[str, Any], look: Look) -> None:
     packets = capture.packets
     assert packets is not None
     sequence, outstanding, rtt = figure.subplots(3, 1, sharex=True, height_ratios=[2, 1.3, 1])

@@ -11,13 +11,13 @@ from wifair.figures.style import COLOURS, MARKERS, TWO_COLUMNS, Look, new_figure
 from wifair.statistics import Interval, limits, mean_interval
 
 if TYPE_CHECKING:
-    from wifair.comparison.comparing import Comparison
+    from wifair._output.shown import ShownComparison
 
 MOST_PANELS = 12
 PANEL_IN = 1.75
 
 
-def draw(comparison: Comparison, look: Look | None = None) -> Any:
+def draw(comparison: ShownComparison, look: Look | None = None) -> Any:
     """Draw a comparison: a panel for each important quantity, seeds as points, means with 95 % intervals.
 
     Parameters
@@ -56,7 +56,7 @@ def draw(comparison: Comparison, look: Look | None = None) -> Any:
     return figure
 
 
-def _panel(axes: Any, comparison: Comparison, key: str, look: Look) -> None:
+def _panel(axes: Any, comparison: ShownComparison, key: str, look: Look) -> None:
     """Draw a quantity of all sources; lines join the values of equal seeds."""
     values = comparison.values(key)
     largest = max((value for found in values.values() for value in found.values()), default=0.0)

@@ -30,15 +30,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from wifair._output.shown import ShownRun
     from wifair.columns import Columns
-    from wifair.results.from_folder import SavedResults
-    from wifair.results.results import Results
 
 NARROW_IN = 5.0
 """Narrower figures have a narrower heat map, and shorter labels."""
 
 
-def draw(results: Results | SavedResults, look: Look | None = None) -> Any:
+def draw(results: ShownRun, look: Look | None = None) -> Any:
     """Draw results.
 
     With one flow this is its goodput over time; with several a heat map of theirs, beside it a bar for each with its
@@ -70,7 +69,7 @@ def draw(results: Results | SavedResults, look: Look | None = None) -> Any:
 
 
 class _Run:
-    def __init__(self, results: Results | SavedResults, look: Look) -> None:
+    def __init__(self, results: ShownRun, look: Look) -> None:
         self.results, self.look = results, look
         seeds = len(results.seeds)
         count = len(results.flows) // seeds if seeds else 0

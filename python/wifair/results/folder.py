@@ -17,10 +17,8 @@ from wifair._core import __version__
 from wifair._output import files
 
 if TYPE_CHECKING:
-    from wifair.capture.capture import Capture
+    from wifair._output.shown import ShownCapture, WrittenRun
     from wifair.columns import Columns
-    from wifair.importers.imported import ImportedResults
-    from wifair.results.results import Results
 
 PROVENANCE = "provenance.json"
 FORMATS = ("csv", "parquet")
@@ -54,7 +52,7 @@ class Folder:
             place = self.path if self._mounted else parent
             self._work = Path(tempfile.mkdtemp(prefix=f".{self.path.name[:50]}.", suffix=files.PARTIAL, dir=place))
 
-    def write(self, results: Results | ImportedResults, *, command: str | None = None) -> None:
+    def write(self, results: WrittenRun, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `results`."""
         with files.named(self.path):
             for name, text in results.sources.items():
@@ -63,7 +61,7 @@ class Folder:
             self._write_tables(results.tables, {**results._origin(), "command": command}, {"texts": texts})
             self._write_json("summary.json", results._summary())
 
-    def write_capture(self, capture: Capture, *, command: str | None = None) -> None:
+    def write_capture(self, capture: ShownCapture, *, command: str | None = None) -> None:
         """Fill the folder with the tables of `capture`, and its JSON."""
         with files.named(self.path):
             files.write_text(files.below(self._work, "analysis.json"), itertools.chain(capture.json_parts(), "\n"))
