@@ -52,7 +52,7 @@ def scenario(cell: str, seconds: float) -> Scenario:
 
 def measured(cell: Scenario, seconds: float) -> list[str]:
     """Let the kernel carry the flows of a cell for so long: packets a second, lateness, share of a processor."""
-    core = _core.Emulation(cell._core, 1, False)
+    core = _core.Emulation(cell._core, 1, flows=False)
     stations = frozenset(name for name, _, _, is_station in core.hosts() if is_station)
     flows = core.flows()
     with tempfile.TemporaryDirectory(prefix="wifair-") as folder:

@@ -258,7 +258,7 @@ def test_options_that_change_nothing_are_refused(tmp_path: Path) -> None:
 def test_the_hosts_of_a_scenario() -> None:
     from wifair import _core  # noqa: PLC0415
 
-    core = _core.Emulation(Scenario(CELL)._core, 1, False)
+    core = _core.Emulation(Scenario(CELL)._core, 1, flows=False)
     assert core.hosts() == [
         ("sta1", "10.16.0.1", "fd77:6966:6169:7200::a10:1", True),
         ("sta2", "10.16.0.2", "fd77:6966:6169:7200::a10:2", True),

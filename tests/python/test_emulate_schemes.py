@@ -283,8 +283,8 @@ def test_tcpdump_finds_every_checksum_right(tmp_path: Path, v6: bool) -> None:
 
     cell = Cell(folder(tmp_path, "reports"), {"queue": {"limit": "20 packets"}, "scheme": {"window": "b-over-n"}})
     cell.bulk("sta1", "server", "drain", 2, "up", v6=v6)
-    pcap = Pcap(str(tmp_path / "captures"), ("sta1",), WHOLE_PACKETS, "pcap", False)
-    seen = cell.run(taps=plan_taps(cell.scenario, [1], pcap, False)[1])
+    pcap = Pcap(str(tmp_path / "captures"), ("sta1",), WHOLE_PACKETS, "pcap", force=False)
+    seen = cell.run(taps=plan_taps(cell.scenario, [1], pcap, frames=False)[1])
     assert seen.packets["windows_changed"] > 100
     command = ["tcpdump", "-nnvvr", str(tmp_path / "captures" / "sta1.pcap"), "tcp"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -328,7 +328,7 @@ def test_real_packets_go_over_several_hops(protocol: str) -> None:
     # DSDV first has to learn the route.
     wait = "sleep 1; until ping -q -c 1 -W 1 node4; do sleep 0.2; done; " if protocol == "dsdv" else ""
     command = Command("node1", f"{wait}ping -q -c 5 -i 0.2 -s 777 node4.v6")
-    done = emulate(scenario, [command], taps=plan_taps(scenario, [1], None, True)[1])
+    done = emulate(scenario, [command], taps=plan_taps(scenario, [1], None, frames=True)[1])
     assert [one["status"] for one in done.commands] == [0]
     frames = done.results.frames
     assert frames is not None

@@ -59,10 +59,10 @@ class Testbed:
 
     name: str
     limit: str
-    ethernet: bool
     bursts: tuple[int, int, int]
     """What the bucket may hold, in bytes; the middle one is the likeliest."""
     flows: Sequence[Flow]
+    ethernet: bool
 
 
 RENO = 'tcp.cc = "reno"'
@@ -75,17 +75,19 @@ WESTWOOD = 'tcp.cc = "westwood-plus"\ntcp.westwood-plus = { filter = "linux", ti
 # counts two segments; its timeouts are multiples of 10 ms, so HZ is 100, and tc-tbf(8) then asks for 10 kB.
 NAMESPACES, USER_MODE = (1_600, 3_100, 5_000), (8_000, 10_000, 12_000)
 TESTBEDS = (
-    Testbed("Reno alone", "30 kB", True, NAMESPACES, (Flow("Reno", "a_reno_down", RENO, 0.0),)),
+    Testbed("Reno alone", "30 kB", NAMESPACES, (Flow("Reno", "a_reno_down", RENO, 0.0),), ethernet=True),
     Testbed(
-        "two CUBIC", "30 kB", False, NAMESPACES,
+        "two CUBIC", "30 kB", NAMESPACES,
         (Flow("first", "b_cubic_2up_c1", CUBIC, 0.0), Flow("second", "b_cubic_2up_c2", CUBIC, 0.971)),
+        ethernet=False,
     ),
     Testbed(
-        "Westwood, Reno", "45 kB", True, USER_MODE,
+        "Westwood, Reno", "45 kB", USER_MODE,
         (
             Flow("Westwood", "uml_westwood_vs_reno.westwood", WESTWOOD, 0.0),
             Flow("Reno", "uml_westwood_vs_reno.reno", RENO, 0.347),
         ),
+        ethernet=True,
     ),
 )  # fmt: skip
 

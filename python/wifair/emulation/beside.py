@@ -48,7 +48,7 @@ def carried_by_the_kernel(
     repetitions = []
     warm_up_s, lasts_s = scenario._core.warm_up_s, scenario.duration_s
     for seed in seeds:
-        core = _core.Emulation(scenario._core, seed, False)
+        core = _core.Emulation(scenario._core, seed, flows=False)
         flows, hosts = core.flows(), core.hosts()
         stations = frozenset(name for name, _, _, is_station in hosts if is_station)
         longer = scenario._changed([("--emulated", f"duration={lasts_s + PREPARATION_S + AFTER_S} s")])
