@@ -47,7 +47,7 @@ from wifair.extensions import loaded
 
 if TYPE_CHECKING:
     from wifair import metrics, statistics, sweeps
-    from wifair._airtime import Airtime, AirtimeError, airtime, airtime_table
+    from wifair._airtime import Airtime, AirtimeError, AirtimeOptions, airtime, airtime_table
     from wifair._core import Ack, CongestionControl, Packet, QueueDiscipline
     from wifair.capture.capture import Capture, read_capture
     from wifair.columns import Columns
@@ -76,6 +76,7 @@ __all__ = [
     "Ack",
     "Airtime",
     "AirtimeError",
+    "AirtimeOptions",
     "Capture",
     "CaptureError",
     "Columns",
@@ -147,7 +148,7 @@ _LAZY = {
         "write_perfetto",
         "write_qlog",
     ),
-    "wifair._airtime": ("Airtime", "AirtimeError", "airtime", "airtime_table"),
+    "wifair._airtime": ("Airtime", "AirtimeError", "AirtimeOptions", "airtime", "airtime_table"),
     "wifair.explaining": ("Explanation", "explain"),
     "wifair.explaining.helping": ("WhatHelps", "what_helps"),
     "wifair.laboratory": ("lab",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from wifair import _core
 
@@ -52,6 +52,42 @@ class Airtime:
     """Everything as ``wifair airtime --json`` prints it: parts of the PPDU, response, intervals."""
 
 
+class AirtimeOptions(TypedDict, total=False):
+    """What `airtime` takes besides the mode, the length and the users; each has a default."""
+
+    response: str | None
+    """``ack``, ``block-ack`` or ``none``; by default an ACK to one MPDU, a block ACK (from 802.11n on) to more or to a
+    PSDU that is longer than any MPDU."""
+    buffer_size: int | None
+    """Buffer size of the block ACK agreement [MPDUs]: a block ACK has 32 bytes up to 64, 56 up to 256, 88 up to 512 and
+    152 up to 1024. By default the largest of the standard, as in a scenario: 64 in n and ac, 256 in ax, 1024 in be."""
+    basic_rates: Sequence[str]
+    """Rates for control responses; by default the mandatory ones: 1, 2, 5.5, 11 and 6, 12, 24 Mb/s."""
+    greenfield: bool
+    """HT-greenfield format."""
+    short_preamble: bool
+    """Short preamble of 802.11b."""
+    dcm: bool
+    """Dual carrier modulation of 802.11ax."""
+    extended_range: int | None
+    """HE ER SU with this number of tones, 242 or 106."""
+    ltf: int | None
+    """LTFs of 802.11ax and be, 1, 2 or 4; by default 2x with 800 and 1600 ns, 4x with 3200 ns."""
+    coding: str | None
+    """``bcc`` or ``ldpc``; by default BCC if the standard has it."""
+    ldpc_extra_symbol: bool
+    """Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths; refused if the code is BCC."""
+    packet_padding: str | None
+    """Nominal packet padding of the receiver (ax, be): 0, 8 or 16 us; in 802.11be also 20 us, which hold for MCS 12 and
+    13 and for 320 MHz; other modes then have 16 us."""
+    sig_b_dcm: bool
+    """Whether HE-SIG-B has dual carrier modulation."""
+    sequence: str | None
+    """After an MU PPDU ``bar`` (default: a block ACK, then a BlockAckReq for each other user), ``mu-bar``,
+    ``aggregated-mu-bar`` or ``none``; around a TB PPDU ``basic-trigger`` (default), ``bsrp`` (buffer status reports
+    before it) or ``none``."""
+
+
 def airtime(
     *,
     standard: str,
@@ -64,22 +100,10 @@ def airtime(
     psdu_length: int | None = None,
     mpdu_length: int | None = None,
     mpdus: int | None = None,
-    response: str | None = None,
-    buffer_size: int | None = None,
-    basic_rates: Sequence[str] = (),
-    greenfield: bool = False,
-    short_preamble: bool = False,
-    dcm: bool = False,
-    extended_range: int | None = None,
-    ltf: int | None = None,
-    coding: str | None = None,
-    ldpc_extra_symbol: bool = False,
-    packet_padding: str | None = None,
     format: str = "su",  # noqa: A002
     users: Sequence[Mapping[str, Any]] = (),
     sig_b_mcs: int | None = None,
-    sig_b_dcm: bool = False,
-    sequence: str | None = None,
+    **options: Unpack[AirtimeOptions],
 ) -> Airtime:
     """Air time of a PPDU, exact to the nanosecond, and of its exchange with an ACK or block ACK.
 
@@ -103,41 +127,19 @@ def airtime(
         Length of the PSDU, or of the MPDU (or each of them) that it is built from, with MAC header and FCS [B].
     mpdus : int, optional
         MPDUs of an A-MPDU, each with delimiter and padding.
-    response : {"ack", "block-ack", "none"}, optional
-        The response, a block ACK from 802.11n on; by default an ACK to one MPDU, a block ACK to more or to a PSDU that
-        is longer than any MPDU.
-    buffer_size : int, optional
-        Buffer size of the block ACK agreement [MPDUs]: a block ACK has 32 bytes up to 64, 56 up to 256, 88 up to 512
-        and 152 up to 1024. By default the largest of the standard, as in a scenario: 64 in n and ac, 256 in ax, 1024
-        in be.
-    basic_rates : sequence of str, optional
-        Rates for control responses; by default the mandatory ones: 1, 2, 5.5, 11 and 6, 12, 24 Mb/s.
-    greenfield, short_preamble, dcm : bool, default False
-        HT-greenfield format; short preamble of 802.11b; dual carrier modulation of 802.11ax.
-    extended_range : {242, 106}, optional
-        HE ER SU with this number of tones.
-    ltf : {1, 2, 4}, optional
-        LTFs of 802.11ax and be; by default 2x with 800 and 1600 ns, 4x with 3200 ns.
-    coding : {"bcc", "ldpc"}, optional
-        By default BCC if the standard has it.
-    ldpc_extra_symbol : bool, default False
-        Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths; refused if the code is BCC.
-    packet_padding : str, optional
-        Nominal packet padding of the receiver (ax, be): 0, 8 or 16 us; in 802.11be also 20 us, which
-        hold for MCS 12 and 13 and for 320 MHz; other modes then have 16 us.
     format : {"su", "mu", "tb"}, default "su"
         A PPDU for one station, or for several (ax, be): downlink MU, or uplink in answer to a Trigger frame (TB).
     users : sequence of mapping
         With "mu" and "tb": for each user ``ru`` (tones and number, as in ``"106.1"``, or ``"106.1s"`` in the secondary
         80 MHz channel; the whole channel by default; users with the same one share it by MU-MIMO), ``mcs``,
         ``streams``, ``dcm``, ``coding``, and ``psdu_length`` or ``mpdu_length`` and ``mpdus``, as above.
-    sig_b_mcs, sig_b_dcm : int and bool, optional
+    sig_b_mcs : int, optional
         How HE-SIG-B (MCS 0 to 5) or EHT-SIG (0, 1, 3, 15) is sent: by default with the lowest MCS of the users, at most
         5, and with MCS 0 in EHT.
-    sequence : str, optional
-        After an MU PPDU ``bar`` (default: a block ACK, then a BlockAckReq for each other user), ``mu-bar``,
-        ``aggregated-mu-bar`` or ``none``; around a TB PPDU ``basic-trigger`` (default), ``bsrp`` (buffer status reports
-        before it) or ``none``.
+    **options
+        Of `AirtimeOptions`: ``response``, ``buffer_size``, ``basic_rates``, ``greenfield``, ``short_preamble``,
+        ``dcm``, ``extended_range``, ``ltf``, ``coding``, ``ldpc_extra_symbol``, ``packet_padding``, ``sig_b_dcm``,
+        ``sequence``.
 
     Returns
     -------
@@ -165,10 +167,11 @@ def airtime(
     >>> wifair.airtime(standard="802.11ax", format="mu", users=users).duration_ns
     468800
     """
-    arguments = locals()  # all of them, by their names
+    arguments: dict[str, Any] = {name: value for name, value in locals().items() if name != "options"}
+    arguments |= options
     if format == "su":
         for name in MU_ARGUMENTS:
-            value = arguments.pop(name)
+            value = arguments.pop(name, None)
             if name != "format" and value is not None and value is not False and len(value if name == "users" else " "):
                 raise AirtimeError(f'{name}: belongs to a PPDU for several users: give format "mu" or "tb"', name)
         single = _question(**arguments)
@@ -217,7 +220,9 @@ def _mu_question(**arguments: Any) -> dict[str, Any]:
         if name not in allowed and value is not None and value is not False:
             where = "each of the users" if name in _USER else "a single-user PPDU"
             raise AirtimeError(f"{name}: belongs to {where}, not to a PPDU for several users", name)
-    question: dict[str, Any] = dict(_question(**{name: arguments[name] for name in (*_MU_ALSO, "packet_padding")}))
+    question: dict[str, Any] = dict(
+        _question(**{name: arguments[name] for name in (*_MU_ALSO, "packet_padding") if name in arguments})
+    )
     users = []
     for number, user in enumerate(arguments["users"], 1):
         unknown = sorted(set(user) - set(_USER))
@@ -232,15 +237,16 @@ def _mu_question(**arguments: Any) -> dict[str, Any]:
                 raise AirtimeError(f"{name}: `{one[name]}` is no text, as in {example}", name)
         users.append(one)
     for name, example in (("format", '"mu"'), ("sequence", '"mu-bar"')):
-        if arguments[name] is not None and not isinstance(arguments[name], str):
-            raise AirtimeError(f"{name}: `{arguments[name]}` is no text, as in {example}", name)
+        value = arguments.get(name)
+        if value is not None and not isinstance(value, str):
+            raise AirtimeError(f"{name}: `{value}` is no text, as in {example}", name)
     mcs = arguments["sig_b_mcs"]
     return question | {
         "format": arguments["format"],
         "users": users,
         "sig_b_mcs": None if mcs is None else _whole("sig_b_mcs", mcs),
-        "sig_b_dcm": bool(arguments["sig_b_dcm"]),
-        "sequence": arguments["sequence"],
+        "sig_b_dcm": bool(arguments.get("sig_b_dcm", False)),
+        "sequence": arguments.get("sequence"),
     }
 
 

@@ -12,7 +12,7 @@ from wifair.sweeps._task import VERSION
 from wifair.sweeps.compute import Request, compute
 from wifair.sweeps.runs import Runs
 from wifair.sweeps.store import Key, Store
-from wifair.sweeps.sweeping import sweep
+from wifair.sweeps.sweeping import SweepOptions, sweep
 from wifair.sweeps.work import Finished, Progress
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Runs",
     "SavedSweep",
     "Store",
+    "SweepOptions",
     "compute",
     "read_sweep",
     "sweep",

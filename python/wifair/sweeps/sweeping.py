@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from wifair import _core
 from wifair.scenario import toml
@@ -226,26 +226,42 @@ class SweepSource:
         return wanted
 
 
+class SweepOptions(TypedDict, total=False):
+    """What `sweep` takes besides the points, the seeds and the store; each has a default."""
+
+    samples: int | None
+    """How often to draw the parameters that have a distribution."""
+    design: str | None
+    """How samples are drawn: ``latin-hypercube`` (default) or ``random``."""
+    sample_seed: int | None
+    """Seed of the samples; 1 by default."""
+    most_seeds: int | None
+    """Maximum number of seeds of a point, for ``stop_when``."""
+    tables: Iterable[str] | None
+    """Tables of each run to keep; see `wifair.sweeps.compute`, as for all that follow."""
+    series: str | None
+    """Time between samples of the series to keep."""
+    executor: Executor | None
+    """Where runs are executed."""
+    threads: int | None
+    """Number of threads."""
+    time_limit: str | None
+    """The longest CPU time of a run."""
+    shard: str | tuple[int, int] | None
+    """Only this share of the runs: ``"1/4"`` to ``"4/4"``."""
+
+
 def sweep(
     scenario: Source,
     *,
     vary: Axes | Iterable[str] | None = None,
     points: Iterable[Mapping[str, object]] | None = None,
-    samples: int | None = None,
-    design: str | None = None,
-    sample_seed: int | None = None,
     seeds: Seeding | None = None,
     stop_when: str | Iterable[str] | None = None,
-    most_seeds: int | None = None,
     out: Store | str | os.PathLike[str] | None = None,
-    tables: Iterable[str] | None = None,
-    series: str | None = None,
     metrics: Mapping[str, Metric] | None = None,
-    executor: Executor | None = None,
-    threads: int | None = None,
-    time_limit: str | None = None,
-    shard: str | tuple[int, int] | None = None,
     progress: Callable[[Progress], object] | None = None,
+    **options: Unpack[SweepOptions],
 ) -> Runs:
     """Simulate a scenario for all combinations of parameters, each with several seeds.
 
@@ -263,29 +279,22 @@ def sweep(
         list of texts holds ``PATH = VALUES`` each.
     points : iterable of mapping, optional
         Listed points, by path; each is combined with every point of the grid.
-    samples : int, optional
-        How often to draw the parameters that have a distribution.
-    design : {"latin-hypercube", "random"}, optional
-        How samples are drawn; Latin hypercube by default.
-    sample_seed : int, optional
-        Seed of the samples; 1 by default.
     seeds : int, str or iterable of int, optional
         Seeds of each point, as in ``"1..10"``; those of the scenario by default.
     stop_when : str or iterable of str, optional
         Add seeds until ``"ci(jain_index) < 0.01"`` holds, or ``"ci(goodput_bps) < 5 %"``: the half width of the 95 %
         interval of the mean. If there are several rules, all must hold.
-    most_seeds : int, optional
-        Maximum number of seeds of a point, for `stop_when`.
     out : Store or path, optional
         The store; by default a temporary one.
     metrics : mapping of str to callable, optional
         Figures of your own: a function for each name. It gets the `Results` of one run, with all tables (``series``
         only if asked for), and returns a number, which becomes a column of `Runs.figures`. Runs in the store that lack
         one of them, or have it from another function of that name, are computed again.
-    tables, series, executor, threads, time_limit, progress
+    progress : callable, optional
         See `wifair.sweeps.compute`.
-    shard : str or pair of int, optional
-        Only this share of the runs: ``"1/4"`` to ``"4/4"``.
+    **options
+        Of `SweepOptions`: ``samples``, ``design``, ``sample_seed``, ``most_seeds``, ``tables``, ``series``,
+        ``executor``, ``threads``, ``time_limit``, ``shard``.
 
     Returns
     -------
@@ -311,8 +320,12 @@ def sweep(
     ... )  # doctest: +SKIP
     >>> runs.summary(by="flows.tcp.cc")["jain_index"]  # doctest: +SKIP
     """
-    given = {"samples": samples, "design": design, "sample_seed": sample_seed, "most_seeds": most_seeds}
+    unknown = sorted(set(options) - set(SweepOptions.__annotations__))
+    if unknown:
+        raise TypeError(f"sweep has no argument `{unknown[0]}`")
+    given = {name: options.get(name) for name in ("samples", "design", "sample_seed", "most_seeds")}
     settings = [(name, f"sweep.{name}={toml.value(value, name)}") for name, value in given.items() if value is not None]
+    tables, series, shard = options.get("tables"), options.get("series"), options.get("shard")
     base = scenario_of(scenario)._changed(settings)
     axes, dependent = options_of(vary or {})
     texts = [stop_when] if isinstance(stop_when, str) else list(stop_when or [])
@@ -322,9 +335,9 @@ def sweep(
         rules=[_core.stop_rule("stop_when", text) for text in texts],
         shard=Shard.parse(shard) if isinstance(shard, str) else Shard(*shard) if shard else WHOLE,
     )
-    if not asked.points.drawn and (design is not None or sample_seed is not None):
+    if not asked.points.drawn and (given["design"] is not None or given["sample_seed"] is not None):
         raise ValueError("`design` and `sample_seed` change nothing: no parameter has a distribution")
-    if not asked.rules and most_seeds is not None:
+    if not asked.rules and given["most_seeds"] is not None:
         raise ValueError("`most_seeds` changes nothing without `stop_when`")
     kept = list(base._core.tables if tables is None else tables)
     kept_of(kept, series)  # report wrong arguments before the store is created
@@ -334,7 +347,7 @@ def sweep(
         if out is None:
             out = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="wifair-sweep-"))) / "store"
         store = out if isinstance(out, Store) else stack.enter_context(Store(out))
-        engine = engine_of(executor, threads, time_limit)
+        engine = engine_of(options.get("executor"), options.get("threads"), options.get("time_limit"))
         stack.callback(engine.close)
         runs = run_sweep(asked, store, engine, kept, series, progress, own)
         if temporary:
