@@ -53,39 +53,57 @@ class Airtime:
 
 
 class AirtimeOptions(TypedDict, total=False):
-    """What `airtime` takes besides the mode, the length and the users; each has a default."""
+    """What `airtime` takes besides the mode, the length and the users; each has a default.
+
+    Attributes
+    ----------
+    response : str
+        ``ack``, ``block-ack`` or ``none``; by default an ACK to one MPDU, a block ACK (from 802.11n on) to more or to a
+        PSDU that is longer than any MPDU.
+    buffer_size : int
+        Buffer size of the block ACK agreement [MPDUs]: a block ACK has 32 bytes up to 64, 56 up to 256, 88 up to 512
+        and 152 up to 1024. By default the largest of the standard, as in a scenario: 64 in n and ac, 256 in ax, 1024 in
+        be.
+    basic_rates : sequence of str
+        Rates for control responses; by default the mandatory ones: 1, 2, 5.5, 11 and 6, 12, 24 Mb/s.
+    greenfield : bool
+        HT-greenfield format.
+    short_preamble : bool
+        Short preamble of 802.11b.
+    dcm : bool
+        Dual carrier modulation of 802.11ax.
+    extended_range : int
+        HE ER SU with this number of tones, 242 or 106.
+    ltf : int
+        LTFs of 802.11ax and be, 1, 2 or 4; by default 2x with 800 and 1600 ns, 4x with 3200 ns.
+    coding : str
+        ``bcc`` or ``ldpc``; by default BCC if the standard has it.
+    ldpc_extra_symbol : bool
+        Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths; refused if the code is BCC.
+    packet_padding : str
+        Nominal packet padding of the receiver (ax, be): 0, 8 or 16 us; in 802.11be also 20 us, which hold for MCS 12
+        and 13 and for 320 MHz; other modes then have 16 us.
+    sig_b_dcm : bool
+        Whether HE-SIG-B has dual carrier modulation.
+    sequence : str
+        After an MU PPDU ``bar`` (default: a block ACK, then a BlockAckReq for each other user), ``mu-bar``,
+        ``aggregated-mu-bar`` or ``none``; around a TB PPDU ``basic-trigger`` (default), ``bsrp`` (buffer status reports
+        before it) or ``none``.
+    """
 
     response: str | None
-    """``ack``, ``block-ack`` or ``none``; by default an ACK to one MPDU, a block ACK (from 802.11n on) to more or to a
-    PSDU that is longer than any MPDU."""
     buffer_size: int | None
-    """Buffer size of the block ACK agreement [MPDUs]: a block ACK has 32 bytes up to 64, 56 up to 256, 88 up to 512 and
-    152 up to 1024. By default the largest of the standard, as in a scenario: 64 in n and ac, 256 in ax, 1024 in be."""
     basic_rates: Sequence[str]
-    """Rates for control responses; by default the mandatory ones: 1, 2, 5.5, 11 and 6, 12, 24 Mb/s."""
     greenfield: bool
-    """HT-greenfield format."""
     short_preamble: bool
-    """Short preamble of 802.11b."""
     dcm: bool
-    """Dual carrier modulation of 802.11ax."""
     extended_range: int | None
-    """HE ER SU with this number of tones, 242 or 106."""
     ltf: int | None
-    """LTFs of 802.11ax and be, 1, 2 or 4; by default 2x with 800 and 1600 ns, 4x with 3200 ns."""
     coding: str | None
-    """``bcc`` or ``ldpc``; by default BCC if the standard has it."""
     ldpc_extra_symbol: bool
-    """Count the symbol (n, ac) or segment (ax, be) that LDPC needs for some lengths; refused if the code is BCC."""
     packet_padding: str | None
-    """Nominal packet padding of the receiver (ax, be): 0, 8 or 16 us; in 802.11be also 20 us, which hold for MCS 12 and
-    13 and for 320 MHz; other modes then have 16 us."""
     sig_b_dcm: bool
-    """Whether HE-SIG-B has dual carrier modulation."""
     sequence: str | None
-    """After an MU PPDU ``bar`` (default: a block ACK, then a BlockAckReq for each other user), ``mu-bar``,
-    ``aggregated-mu-bar`` or ``none``; around a TB PPDU ``basic-trigger`` (default), ``bsrp`` (buffer status reports
-    before it) or ``none``."""
 
 
 def airtime(

@@ -227,28 +227,42 @@ class SweepSource:
 
 
 class SweepOptions(TypedDict, total=False):
-    """What `sweep` takes besides the points, the seeds and the store; each has a default."""
+    """What `sweep` takes besides the points, the seeds and the store; each has a default.
+
+    Attributes
+    ----------
+    samples : int
+        How often to draw the parameters that have a distribution.
+    design : str
+        How samples are drawn: ``latin-hypercube`` (default) or ``random``.
+    sample_seed : int
+        Seed of the samples; 1 by default.
+    most_seeds : int
+        Maximum number of seeds of a point, for ``stop_when``.
+    tables : iterable of str
+        Tables of each run to keep; see `wifair.sweeps.compute`, as for all that follow.
+    series : str
+        Time between samples of the series to keep.
+    executor : Executor
+        Where runs are executed.
+    threads : int
+        Number of threads.
+    time_limit : str
+        The longest CPU time of a run.
+    shard : str or pair of int
+        Only this share of the runs: ``"1/4"`` to ``"4/4"``.
+    """
 
     samples: int | None
-    """How often to draw the parameters that have a distribution."""
     design: str | None
-    """How samples are drawn: ``latin-hypercube`` (default) or ``random``."""
     sample_seed: int | None
-    """Seed of the samples; 1 by default."""
     most_seeds: int | None
-    """Maximum number of seeds of a point, for ``stop_when``."""
     tables: Iterable[str] | None
-    """Tables of each run to keep; see `wifair.sweeps.compute`, as for all that follow."""
     series: str | None
-    """Time between samples of the series to keep."""
     executor: Executor | None
-    """Where runs are executed."""
     threads: int | None
-    """Number of threads."""
     time_limit: str | None
-    """The longest CPU time of a run."""
     shard: str | tuple[int, int] | None
-    """Only this share of the runs: ``"1/4"`` to ``"4/4"``."""
 
 
 def sweep(
