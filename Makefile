@@ -11,7 +11,7 @@ PYTEST = WIFAIR_LEFT_OUT=$(STAMPS)/left-out $(BIN)/pytest
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build core-tests test test-plain test-all lint format bless fuzz licences validate bench lateness instructions instructions-record mutants lab wheel docs clean
+.PHONY: crates help demo build core-tests test test-plain test-all lint format bless fuzz licences validate bench lateness instructions instructions-record mutants lab wheel docs clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -85,6 +85,9 @@ fuzz: $(STAMPS)/build ## hostile input for every reader, a minute each; fuzz/REA
 licences: $(STAMPS)/deny ## list what is compiled in, python/wifair/LICENCES.txt; check it by cargo-deny and npm (ADVISORIES=path)
 	$(PYTHON) tests/licences.py
 	$(BIN)/python tests/advisories.py $(ADVISORIES)
+
+crates: ## package wifair-link and the crates that it needs, and compile them as a registry would
+	cargo publish --workspace --dry-run --locked --allow-dirty
 
 lint: $(STAMPS)/build $(STAMPS)/tools ## formatting, clippy, ruff, mypy, shape of the sources; warnings are errors
 	cargo fmt --all --check

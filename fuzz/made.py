@@ -95,6 +95,43 @@ def explanations(scenario: Callable[[random.Random], dict[str, Any]]) -> Callabl
     return target
 
 
+def offers(scenario: Callable[[random.Random], dict[str, Any]]) -> Callable[[random.Random], None]:
+    """Offer random datagrams to a link: each ends once, and the same offers end alike; wrong ones change nothing."""
+
+    def ends(rng: random.Random, table: dict[str, Any]) -> list[tuple[Any, ...]]:
+        link = wifair.Link(table, seed=rng.randrange(1 << 64))
+        good = 0
+        for _ in range(rng.randint(1, 100)):
+            at = link.now_s + rng.choice((0.0, 1e-9, 1e-4, 0.01, -1e-3, 1e9, math.nan))
+            ends = rng.choice(link.hosts), rng.choice((*link.hosts, "nobody"))
+            payload = rng.choice((0, 1, 1472, 1473, rng.randbytes(rng.randrange(1500)), -1))
+            ecn: Any = rng.choice(("not-ect", "ect0", "ect1", "ce", "x"))
+            try:
+                number = link.offer(at, *ends, payload, ecn=ecn, dscp=rng.choice((0, 46, 64)), flow=rng.randrange(3))
+            except wifair.LinkError as error:
+                told(error)
+                continue
+            assert number == good
+            good += 1
+            if rng.random() < 0.2:
+                link.advance(min(link.next_event_s(), link.end_s))
+        link.advance(link.end_s)
+        now = link.snapshot()
+        arrived, lost = [*iter(link.poll_delivery, None)], [*iter(link.poll_loss, None)]
+        assert (now.offered, now.delivered, now.lost) == (good, len(arrived), len(lost))
+        assert good == len(arrived) + len(lost) + link.in_flight
+        numbers = [one.number for one in (*arrived, *lost)]
+        assert len(set(numbers)) == len(numbers)
+        assert [one.time_s for one in arrived] == sorted(one.time_s for one in arrived)
+        return [*arrived, *lost]
+
+    def target(rng: random.Random) -> None:
+        table, seed = scenario(rng), rng.random()
+        assert ends(random.Random(seed), table) == ends(random.Random(seed), table)
+
+    return target
+
+
 def airtimes(rng: random.Random) -> None:
     """Ask for air times of one and many users: an error, or a duration that a longer PSDU does not shorten."""
 

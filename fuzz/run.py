@@ -612,6 +612,7 @@ TARGETS: dict[str, Callable[[random.Random], None]] = {
     "scripts": scripts,
     "twins": made.twins(scenario_table),
     "explanations": made.explanations(scenario_table),
+    "offers": made.offers(scenario_table),
     "airtimes": made.airtimes,
     "papers": lambda rng: made.papers(rng, mutate),
 }
