@@ -132,3 +132,19 @@ def test_cycles_of_the_page_are_found(tmp_path: Path) -> None:
         (tmp_path / "lab/src" / name).write_text(text)
     (found,) = lint.problems(sources(tmp_path, {"__init__.py": ""}), [])
     assert found.startswith("a cycle of modules of the lab's page: ")
+
+
+def test_cycles_of_files_in_a_folder_are_found(tmp_path: Path) -> None:
+    files = {
+        "a/x.rs": "use super::y::Y;",
+        "a/y.rs": "use super::{Other, x::X};\n#[cfg(test)]\nmod tests { use super::z; }",
+        "a/z.rs": "use crate::a::y;",
+        "lib.rs": "mod a;",
+    }
+    for name, text in files.items():
+        path = tmp_path / "crates/one/src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (found,) = lint.problems(sources(tmp_path, {"__init__.py": ""}), [])
+    assert found.startswith("a cycle of files of crates/one/src/a: "), found
+    assert "z" not in found.removeprefix("a cycle of files of crates/one/src/a: ")

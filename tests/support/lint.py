@@ -9,6 +9,7 @@
 - No two types of the crates have the same name, and no two classes of `python/wifair`. The parameters of an algorithm,
   `Params`, are named by their module, and a file `plain.rs` stands for the shortcuts beside it.
 - Modules of `lab/src` import each other without cycles, imports of types included.
+- Files of one folder of a crate use each other without cycles, except for those that were there when this check came.
 - Folders of a crate use each other without cycles. Cargo refuses cycles of crates, and the layers of `crates/sim`
   have their own test, `crates/sim/tests/suite/layers.rs`.
 - The pages of `docs` that are written by hand have at most 30,000 words, tables and code not counted.
@@ -40,6 +41,15 @@ NO_PROSE = re.compile(r"<!--.*?-->|^(```|~~~).*?^\1[ ]*$|<[^>]+>|^ *\|.*?$", re.
 VISIBLE = r"(?:pub(?:\([^)]*\))? )?"
 RUST_TYPE = re.compile(rf"^(?: *{VISIBLE}(?:struct|enum|trait|union)|{VISIBLE}type) (\w+)", re.MULTILINE)
 RUST_USE = re.compile(r"^[^/]*\bcrate::(\w+)", re.MULTILINE)
+RUST_SIBLING = re.compile(r"\bsuper::(\w+)")
+RUST_SIBLINGS = re.compile(r"use super::\{([^}]*)\}")
+RUST_TESTS = re.compile(r"#\[cfg\(test\)\]\s*mod .*", re.DOTALL)
+FILES_BEFORE = {
+    ("crates/capture/src", "analysis", "rows"),
+    ("crates/mac/src/channel/spatial", "overlap", "signal"),
+    ("crates/mac/src/edcaf", "window", "agreement"),
+    ("crates/py/src", "sweep", "scenario"),
+}
 PAGE_IMPORT = re.compile(r'^(?:import|export)\b[^;]*?from "\./([\w-]+)";', re.MULTILINE)
 PYTHON_CLASS = re.compile(r"^class (\w+)", re.MULTILINE)
 RUST_STRUCT = re.compile(rf"^{VISIBLE}struct (\w+)[^;{{(]*\{{\n(.*?)^\}}", re.MULTILINE | re.DOTALL)
@@ -157,6 +167,28 @@ def folders(crate: Path) -> Graph:
     return edges
 
 
+def files_of(folder: Path, root: Path) -> Graph:
+    """Say which file or folder in a folder of a crate uses which, tests and the folder's own `mod.rs` left out."""
+    place = folder.relative_to(root).as_posix()
+    inner = "::".join(["crate", *folder.relative_to(root).parts[3:]])
+    own = re.compile(rf"\b{inner}::(\w+)")
+    names = {path.stem for path in folder.iterdir() if path.is_dir() or path.suffix == ".rs"} - {"mod", "lib", "main"}
+    edges: Graph = {name: set() for name in names}
+    for path in folder.rglob("*.rs"):
+        name = path.relative_to(folder).parts[0].removesuffix(".rs")
+        if name not in names:
+            continue
+        text = RUST_TESTS.sub("", re.sub(r"//.*", "", path.read_text(encoding="utf-8")))
+        edges[name].update(own.findall(text))
+        if path.parent == folder:
+            edges[name].update(RUST_SIBLING.findall(text))
+            edges[name].update(part for group in RUST_SIBLINGS.findall(text) for part in re.findall(r"(\w+)::", group))
+    return {
+        name: {use for use in uses & names if use != name and (place, name, use) not in FILES_BEFORE}
+        for name, uses in edges.items()
+    }
+
+
 def page_modules(root: Path) -> Graph:
     """Say which module of the lab's page imports which, for values or for types."""
     paths = sorted(root.glob("lab/src/*.ts"))
@@ -231,6 +263,8 @@ def problems(root: Path, files: Iterable[Path]) -> Iterator[str]:
     yield from cycle(page_modules(root), "modules of the lab's page")
     for crate in sorted(root.glob("crates/*")):
         yield from cycle(folders(crate), f"folders of {crate.name}")
+        for folder in sorted({path.parent for path in crate.glob("src/**/*.rs")}):
+            yield from cycle(files_of(folder, root), f"files of {folder.relative_to(root)}")
     yield from names_twice(root)
     yield from storeys(root)
     yield from too_much_to_read(root)
