@@ -4,6 +4,7 @@ use wifair_config::choice;
 use wifair_phy::Timing;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
+use crate::exchange::ExchangeFrame;
 use crate::extended_response::ExtendedResponse;
 use crate::frame_length;
 
@@ -136,6 +137,18 @@ impl Access {
     #[must_use]
     pub fn nav_excess(&self, ack: Duration, after_rts: Option<Duration>) -> Duration {
         self.nav_after_data(ack, after_rts).saturating_sub(self.timing.sifs + ack)
+    }
+
+    /// Rate of control frames before data, which all stations can read.
+    pub(crate) fn control_rate(&self) -> BitRate {
+        self.protection.unwrap_or(self.timing.basic_rate)
+    }
+
+    /// Air time of a control frame before data.
+    pub(crate) fn control_air(&self, frame: ExchangeFrame) -> Duration {
+        let length = if frame == ExchangeFrame::Rts { self.timing.sizes.rts } else { self.timing.sizes.cts };
+        debug_assert!(frame == ExchangeFrame::Rts || matches!(frame, ExchangeFrame::Cts | ExchangeFrame::CtsToSelf));
+        self.timing.frame(length, self.control_rate())
     }
 
     /// Rate of a CF-End, which all must read who have read what reserved the channel: that of a CTS-to-self for 802.11b

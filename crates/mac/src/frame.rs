@@ -7,9 +7,10 @@ use wifair_packet::{Packet, PacketId, Packets};
 use wifair_phy::{ChannelWidth, ResourceUnit};
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use crate::BROADCAST;
-use crate::exchange::{AckPolicy, ExchangeStep, Protection, Purpose, sequence};
+use crate::exchange::{AckPolicy, ExchangeFrame, Protection, Purpose, sequence};
+use crate::interpreter::Exchange;
 use crate::psdu_builder::BuildState;
+use crate::{Access, BROADCAST};
 
 /// An MPDU in a PPDU.
 #[derive(Clone, Copy, Debug)]
@@ -201,6 +202,12 @@ impl Ppdu {
         std::iter::once(&self.first_user).chain(&self.other_users)
     }
 
+    /// The user with this index.
+    #[inline]
+    pub fn user(&self, place: usize) -> &PpduUser {
+        if place == 0 { &self.first_user } else { &self.other_users[place - 1] }
+    }
+
     /// The user of a PPDU that has one.
     #[inline]
     pub fn sole(&self) -> &PpduUser {
@@ -217,7 +224,7 @@ impl Ppdu {
 
     /// Begins anew, with one user and without MPDUs.
     pub fn begin(&mut self, station: u32, purpose: Purpose) {
-        self.first_user.begin(station, purpose.ack_policy());
+        self.first_user.begin(station, purpose.ack_policy(0));
         self.other_users.clear();
         self.purpose = purpose;
         self.build_state = None;
@@ -225,33 +232,27 @@ impl Ppdu {
         self.is_counted = false;
     }
 
+    /// Its exchange, at the first frame.
+    #[inline]
+    pub const fn exchange(&self) -> Exchange {
+        Exchange::new(self.purpose, self.protection, 1 + self.other_users.len())
+    }
+
     /// Whether the exchange includes this frame.
-    pub fn has(&self, step: ExchangeStep) -> bool {
-        sequence(self.purpose, self.protection).contains(&step)
+    pub fn has(&self, frame: ExchangeFrame) -> bool {
+        sequence(self.purpose, self.protection).steps.iter().any(|step| step.frame == frame)
     }
 
     /// Whether the exchange begins with this frame.
     #[inline]
-    pub fn begins_with(&self, step: ExchangeStep) -> bool {
-        self.before_data().first() == Some(&step)
-    }
-
-    /// The frame with which the exchange begins.
-    pub fn first_step(&self) -> ExchangeStep {
-        sequence(self.purpose, self.protection)[0]
-    }
-
-    /// The frame that follows `step` in the exchange, if one does: its response, if the other end sends it.
-    pub fn step_after(&self, step: ExchangeStep) -> Option<ExchangeStep> {
-        let mut steps = sequence(self.purpose, self.protection).iter().copied();
-        steps.by_ref().find(|other| *other == step);
-        steps.next()
+    pub fn begins_with(&self, frame: ExchangeFrame) -> bool {
+        self.before_data().first() == Some(&frame)
     }
 
     /// The frames before the data.
     #[inline]
-    pub fn before_data(&self) -> &'static [ExchangeStep] {
-        self.protection.steps()
+    pub fn before_data(&self) -> &'static [ExchangeFrame] {
+        self.protection.frames()
     }
 
     /// Whether its only user stands for all stations.
@@ -298,6 +299,16 @@ impl Ppdu {
     pub fn lost_part(&self, air: Duration) -> Duration {
         let lost = self.users().fold(Duration::ZERO, |sum, user| sum + user.lost_part(air));
         lost / (1 + self.other_users.len() as u64)
+    }
+
+    /// Air time of a frame in its exchange, in the turn of the user with this index.
+    #[inline]
+    pub fn air_of(&self, frame: ExchangeFrame, turn: usize, access: &Access) -> Duration {
+        match frame {
+            ExchangeFrame::Ack | ExchangeFrame::BlockAck => self.user(turn).response,
+            frame if frame.is_protected() => self.air,
+            frame => access.control_air(frame),
+        }
     }
 
     /// Time from its end to the end of its responses; with SIFS before each.

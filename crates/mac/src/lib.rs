@@ -21,6 +21,7 @@ mod extended_response;
 mod fast;
 mod frame;
 pub mod frame_length;
+mod interpreter;
 mod multi_user_time;
 mod psdu_builder;
 mod queue_hooks;

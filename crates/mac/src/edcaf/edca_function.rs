@@ -9,7 +9,7 @@ use super::settings::{AggregationRules, CategoryCounters, SlotRules};
 use super::waiting::CategoryQueues;
 use super::window::{Mpdu, SendWindow};
 use crate::BROADCAST;
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 use crate::frame::Ppdu;
 use crate::station::Contention;
 
@@ -88,7 +88,7 @@ impl Edcaf {
     pub(super) fn note_reservation(&mut self) {
         let by = match self.ppdu.before_data() {
             [] => return,
-            [ExchangeStep::CtsToSelf, ..] => BROADCAST,
+            [ExchangeFrame::CtsToSelf, ..] => BROADCAST,
             _ => self.ppdu.sole().station,
         };
         self.reserved_by.push(by);

@@ -4,7 +4,7 @@ use wifair_packet::Packets;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::agreement::ActionKind;
-use super::{BROADCAST, Edcafs, ExchangeStep, control_air, control_rate, number};
+use super::{BROADCAST, Edcafs, ExchangeFrame, number};
 use crate::frame::{Ppdu, PpduMpdu};
 use crate::frame_length;
 use crate::tap::{Fate, FrameKind, FrameRecord, InAggregate, Tap};
@@ -18,7 +18,7 @@ impl Edcafs {
     /// Duration field of an RTS of `sender` that ends at `end`.
     pub(crate) fn reserved_by_rts(&self, sender: usize, end: Time) -> Duration {
         let (sifs, ppdu) = (self.access.timing.sifs, &self.contenders[sender].ppdu);
-        let cts = control_air(&self.access, ExchangeStep::Cts);
+        let cts = self.access.control_air(ExchangeFrame::Cts);
         self.reserves(sender, end, sifs * 3 + cts + ppdu.air + ppdu.sole().response)
     }
 
@@ -69,29 +69,29 @@ impl Edcafs {
             return self.access.timeout_of_extended();
         }
         self.access.timeout_of(match ppdu.sole().rate {
-            _ if by_rts => control_rate(&self.access),
+            _ if by_rts => self.access.control_rate(),
             Some(rate) => self.access.timing.answer_rate(rate),
             None => self.control_rate(station, ppdu.sole().station),
         })
     }
 
     /// Record of a frame before the data that began at `began`.
-    pub(crate) fn control_record(&self, sender: usize, step: ExchangeStep, began: Time, fate: Fate) -> FrameRecord {
+    pub(crate) fn control_record(&self, sender: usize, step: ExchangeFrame, began: Time, fate: Fate) -> FrameRecord {
         let timing = &self.access.timing;
         let ppdu = &self.contenders[sender].ppdu;
         let from = number(self.station_of(sender));
         let (kind, ends, length) = match step {
-            ExchangeStep::Rts => (FrameKind::Rts, (from, ppdu.sole().station), timing.sizes.rts),
-            ExchangeStep::Cts => (FrameKind::Cts, (ppdu.sole().station, from), timing.sizes.cts),
+            ExchangeFrame::Rts => (FrameKind::Rts, (from, ppdu.sole().station), timing.sizes.rts),
+            ExchangeFrame::Cts => (FrameKind::Cts, (ppdu.sole().station, from), timing.sizes.cts),
             _ => (FrameKind::Cts, (from, from), timing.sizes.cts),
         };
-        let rate = control_rate(&self.access);
-        let end = began + control_air(&self.access, step);
+        let rate = self.access.control_rate();
+        let end = began + self.access.control_air(step);
         // A CTS announces the duration of the RTS, less its own and the gap before it.
-        let cts = timing.sifs + control_air(&self.access, ExchangeStep::Cts);
+        let cts = timing.sifs + self.access.control_air(ExchangeFrame::Cts);
         let reserves = match step {
-            ExchangeStep::Rts => self.reserved_by_rts(sender, end),
-            ExchangeStep::Cts => self.reserved_by_rts(sender, end - cts) - cts,
+            ExchangeFrame::Rts => self.reserved_by_rts(sender, end),
+            ExchangeFrame::Cts => self.reserved_by_rts(sender, end - cts) - cts,
             _ => self.reserved_by_cts_to_self(sender, end),
         };
         FrameRecord { rate, length, reserves, ..FrameRecord::new(kind, ends, (began, end), fate) }
@@ -192,7 +192,7 @@ impl Edcafs {
     pub(crate) fn response_record(&self, sender: usize, now: Time, fate: Fate) -> FrameRecord {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
-        let is_block_ack = ppdu.has(ExchangeStep::BlockAck);
+        let is_block_ack = ppdu.has(ExchangeFrame::BlockAck);
         let (kind, length) = match &self.aggregation {
             Some(_) if is_block_ack => {
                 (FrameKind::BlockAck, self.response_length(station, ppdu.sole().station, ppdu.purpose))

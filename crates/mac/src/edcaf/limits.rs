@@ -9,7 +9,7 @@ use wifair_units::{Bytes, Duration, Time};
 use super::links::LinkMode;
 use super::ppdu::{rules_between, single_psdu};
 use super::settings::AggregationRules;
-use super::{BROADCAST, Edcafs, Task, control_air};
+use super::{BROADCAST, Edcafs, Task};
 use crate::exchange::Purpose;
 
 impl Edcafs {
@@ -76,8 +76,8 @@ impl Edcafs {
 
     /// Time taken by protection before data of a sender.
     pub(super) fn protection_time(&self, psdu: Bytes, to: u32, sender: usize) -> Duration {
-        let before = self.protection(psdu, to, sender, None).steps().iter();
-        before.fold(Duration::ZERO, |time, step| time + control_air(&self.access, *step) + self.access.timing.sifs)
+        let before = self.protection(psdu, to, sender, None).frames().iter();
+        before.fold(Duration::ZERO, |time, step| time + self.access.control_air(*step) + self.access.timing.sifs)
     }
 
     /// Whether a sender's next exchange fits into its TXOP. Chooses the mode of its data, which determines how long

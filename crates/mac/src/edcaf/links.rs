@@ -12,7 +12,7 @@ use wifair_phy::{Band, ChannelWidth, FrameMode, PpduOptions, PpduTiming, Timing,
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
 use super::settings::{AggregationRules, LinkSettings};
-use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeStep, Station, Task, number};
+use super::{ANY_WIDTH, BROADCAST, Edcaf, Edcafs, ExchangeFrame, Station, Task, number};
 use crate::exchange::Purpose;
 use crate::extended_response::ExtendedResponse;
 use crate::frame::PpduMpdu;
@@ -525,7 +525,7 @@ impl Edcafs {
     pub(crate) fn loses_response(&mut self, sender: usize) -> bool {
         let station = self.station_of(sender);
         let ppdu = &self.contenders[sender].ppdu;
-        let (to, is_block_ack) = (ppdu.sole().station, ppdu.has(ExchangeStep::BlockAck));
+        let (to, is_block_ack) = (ppdu.sole().station, ppdu.has(ExchangeFrame::BlockAck));
         let purpose = ppdu.purpose;
         let is_lost = if self.stations[self.rate_of(station, to)].link.is_noisy() {
             let length = self.response_length(station, to, purpose);

@@ -45,7 +45,7 @@ use self::window::{Chain, Mpdu, SendWindow};
 use crate::access_category::AccessCategory;
 use crate::air_to::AirToStations;
 use crate::category::Category;
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 use crate::frame::Ppdu;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, frame_length};
@@ -547,7 +547,7 @@ impl Edcafs {
     #[inline(always)]
     pub(crate) fn fail(&mut self, sender: usize, by_rts: bool, call: &mut Call<'_>) -> bool {
         let contender = &mut self.contenders[sender];
-        let is_short = by_rts || !contender.ppdu.begins_with(ExchangeStep::Rts);
+        let is_short = by_rts || !contender.ppdu.begins_with(ExchangeFrame::Rts);
         let exhausted = contender.contention.fail(&self.access, is_short);
         contender.counters.unanswered += 1;
         if !exhausted && contender.settle_single(false, by_rts).is_some() {
@@ -627,11 +627,6 @@ impl Edcafs {
     }
 }
 
-/// Rate of control frames before data, which all stations can read.
-pub(crate) fn control_rate(access: &Access) -> BitRate {
-    access.protection.unwrap_or(access.timing.basic_rate)
-}
-
 /// The station whose rate applies between two stations: that of the receiver for frames from an access point.
 fn rate_of(stations: &[Station], station: usize, to: u32) -> usize {
     if stations[station].ap.is_some() && to != BROADCAST { to as usize } else { station }
@@ -640,24 +635,6 @@ fn rate_of(stations: &[Station], station: usize, to: u32) -> usize {
 /// Length of the QoS control field, which data frames to and from pre-HT stations do not have (IEEE Std 802.11-2016,
 /// 9.2.4.5).
 const QOS_CONTROL: u64 = 2;
-
-/// Air time of a control frame before data.
-pub(crate) fn control_air(access: &Access, step: ExchangeStep) -> Duration {
-    match step {
-        ExchangeStep::Rts => access.timing.frame(access.timing.sizes.rts, control_rate(access)),
-        ExchangeStep::Cts | ExchangeStep::CtsToSelf => {
-            access.timing.frame(access.timing.sizes.cts, control_rate(access))
-        }
-        ExchangeStep::Data
-        | ExchangeStep::Ack
-        | ExchangeStep::BlockAckReq
-        | ExchangeStep::BlockAck
-        | ExchangeStep::Action
-        | ExchangeStep::CfEnd => {
-            unreachable!("{step:?} does not precede data")
-        }
-    }
-}
 
 /// AIFS of a category: SIFS and AIFSN slots, or the channel's DIFS if AIFSN is 2.
 pub(crate) fn aifs(access: &Access, category: &Category) -> Duration {

@@ -8,7 +8,7 @@ use super::links::LinkMode;
 use super::same_size_packets::SameSizePackets;
 use super::settings::{AggregationRules, CategoryCounters};
 use super::window::{Mpdu, SendWindow};
-use super::{ANY_WIDTH, BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeStep, Station, Task, control_rate, rate_of};
+use super::{ANY_WIDTH, BROADCAST, Call, Cause, Edcaf, Edcafs, ExchangeFrame, Station, Task, rate_of};
 use crate::exchange::{Protection, Purpose};
 use crate::extended_response::ExtendedResponse;
 use crate::frame::{Ppdu, PpduUser};
@@ -259,7 +259,7 @@ impl Edcafs {
         let is_always_alike = choice.is_none() && *max_width == ANY_WIDTH && !self.access.cf_end;
         let timed = is_always_alike.then_some((to, purpose, psdu));
         if timed.is_some() && ppdu.timed == timed {
-            if !ppdu.begins_with(ExchangeStep::Rts) {
+            if !ppdu.begins_with(ExchangeFrame::Rts) {
                 ppdu.count_as(mpdus, counters);
             }
             return; // the same as the previous one
@@ -273,7 +273,7 @@ impl Edcafs {
         ppdu.sole_mut().response = response;
         ppdu.protection = protection;
         ppdu.timed = timed;
-        if !ppdu.begins_with(ExchangeStep::Rts) {
+        if !ppdu.begins_with(ExchangeFrame::Rts) {
             ppdu.count_as(mpdus, counters);
         }
     }
@@ -427,7 +427,7 @@ impl Edcafs {
         // No RTS and CTS before data in a mode that is more robust than theirs.
         let is_robust = || {
             let mode = self.mode_towards(station, to);
-            mode.is_some_and(|mode| mode.is_more_robust_than(control_rate(&self.access)))
+            mode.is_some_and(|mode| mode.is_more_robust_than(self.access.control_rate()))
         };
         let is_fallback = self.stations[station].choice.as_ref().is_some_and(|choice| choice.uses_rts(to));
         if to != BROADCAST && (self.access.protects(psdu) || (is_fallback && !is_robust())) {

@@ -4,6 +4,7 @@ use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
 use super::{Call, Edcaf, Edcafs, MacEvent, Task, number};
+use crate::exchange::Protection;
 use wifair_metrics::Histogram;
 use wifair_queue::Cause;
 
@@ -122,8 +123,43 @@ impl Edcafs {
         None
     }
 
+    /// The PPDU or request of `sender` has ended: counts its air time, with that of the frames before it, unless it
+    /// `has_collided`, and passes it to its receiver, if that has read any of it. `is_cts_lost` if its CTS-to-self has
+    /// collided.
+    pub(crate) fn end_ppdu(
+        &mut self,
+        sender: usize,
+        (is_read, has_collided): (bool, bool),
+        is_cts_lost: bool,
+        call: &mut Call<'_>,
+    ) {
+        let station = self.station_of(sender);
+        let Edcaf { ppdu, counters: own, .. } = &mut self.contenders[sender];
+        let counters = &mut self.counters[station];
+        let protection = || ppdu.before_data().iter().map(|frame| self.access.control_air(*frame));
+        match ppdu.protection {
+            Protection::RtsCts => counters.control += protection().fold(Duration::ZERO, |sum, air| sum + air),
+            Protection::CtsToSelf if !has_collided => {
+                let spent = if is_cts_lost { &mut counters.collided } else { &mut counters.control };
+                *spent += protection().fold(Duration::ZERO, |sum, air| sum + air);
+            }
+            Protection::CtsToSelf | Protection::None => {}
+        }
+        match has_collided {
+            true => {}
+            false if ppdu.is_dataless() => counters.control += ppdu.air,
+            false => {
+                counters.data += ppdu.air;
+                own.data_air += ppdu.air;
+            }
+        }
+        if is_read && !ppdu.is_broadcast() {
+            self.receive(sender, call);
+        }
+    }
+
     /// Processes a PPDU or request of `sender` at its receiver; MPDUs with errors are skipped.
-    pub(crate) fn receive(&mut self, sender: usize, call: &mut Call<'_>) {
+    fn receive(&mut self, sender: usize, call: &mut Call<'_>) {
         let now = call.now;
         if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
             if let MacEvent::Packet { to, id } = self.receive_single(now, sender) {

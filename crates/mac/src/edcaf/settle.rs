@@ -6,7 +6,7 @@ use wifair_units::Duration;
 use super::agreement::Agreement;
 use super::ppdu::rules_between;
 use super::released::Released;
-use super::{Call, Edcaf, Edcafs, ExchangeStep, Task};
+use super::{Call, Edcaf, Edcafs, ExchangeFrame, Task};
 use crate::access::{LONG_RETRY_LIMIT, SHORT_RETRY_LIMIT};
 use crate::frame::PpduMpdu;
 
@@ -37,7 +37,7 @@ impl Edcafs {
         let is_single = rules_between(&self.stations, station, own.sole().station).is_none();
         let short = self.access.short_retry_limit.unwrap_or(SHORT_RETRY_LIMIT);
         let long = self.access.long_retry_limit.unwrap_or(LONG_RETRY_LIMIT);
-        let single = is_single.then_some((if own.begins_with(ExchangeStep::Rts) { long } else { short }, short));
+        let single = is_single.then_some((if own.begins_with(ExchangeFrame::Rts) { long } else { short }, short));
         let Edcaf { ppdu, windows, task, backlog, requests, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];

@@ -4,8 +4,8 @@ use wifair_packet::Packets;
 use wifair_units::Time;
 
 use super::{GeneralChannel, GeneralPhase};
-use crate::edcaf::{control_air, number};
-use crate::exchange::ExchangeStep;
+use crate::edcaf::number;
+use crate::exchange::ExchangeFrame;
 use crate::tap::{Fate, Tap};
 
 impl GeneralChannel {
@@ -20,10 +20,16 @@ impl GeneralChannel {
                 }
             }
             GeneralPhase::Gap => {}
-            GeneralPhase::Data | GeneralPhase::Broadcast => self.record_exchange(&mut tap, now, packets),
-            GeneralPhase::Response { lost } => {
-                let fate = if lost { Fate::Error } else { Fate::Read };
-                tap.push(self.edcafs.response_record(self.senders[0], now, fate));
+            GeneralPhase::Frame { is_read } => {
+                let (sender, frame) = (self.senders[0], self.exchange.step().frame);
+                let fate = if is_read { Fate::Read } else { Fate::Error };
+                match frame {
+                    ExchangeFrame::Ack | ExchangeFrame::BlockAck => {
+                        tap.push(self.edcafs.response_record(sender, now, fate));
+                    }
+                    frame if frame.is_protected() => self.record_data(&mut tap, sender, now, packets, None),
+                    frame => tap.push(self.edcafs.control_record(sender, frame, self.began, fate)),
+                }
             }
             GeneralPhase::CfEnd => {
                 let station = self.edcafs.station_of(self.senders[0]);
@@ -45,15 +51,6 @@ impl GeneralChannel {
                     }
                 }
             }
-            GeneralPhase::Unanswered { lost } => {
-                let fate = if lost { Fate::Error } else { Fate::Read };
-                tap.push(self.edcafs.control_record(self.senders[0], ExchangeStep::Rts, self.began, fate));
-            }
-            GeneralPhase::LostCts => {
-                let cts = now - control_air(&self.edcafs.access, ExchangeStep::Cts);
-                tap.push(self.edcafs.control_record(self.senders[0], ExchangeStep::Rts, self.began, Fate::Read));
-                tap.push(self.edcafs.control_record(self.senders[0], ExchangeStep::Cts, cts, Fate::Error));
-            }
         }
         self.tap = Some(tap);
     }
@@ -68,21 +65,6 @@ impl GeneralChannel {
         if let Some(tap) = &mut self.tap {
             tap.remove_unended(before, now);
         }
-    }
-
-    /// Records data or a BlockAckReq that ends at `now`, with the frames before it.
-    fn record_exchange(&self, tap: &mut Tap, now: Time, packets: &Packets) {
-        let sender = self.senders[0];
-        let ppdu = &self.edcafs.contenders[sender].ppdu;
-        let mut began = now - ppdu.air;
-        for step in self.before_data(sender) {
-            began = began - control_air(&self.edcafs.access, *step) - self.edcafs.access.timing.sifs;
-        }
-        for step in self.before_data(sender) {
-            tap.push(self.edcafs.control_record(sender, *step, began, Fate::Read));
-            began += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
-        }
-        self.record_data(tap, sender, now, packets, None);
     }
 
     /// Records the MPDUs of a PPDU, or a BlockAckReq, that end at `end`; `fate` is their common outcome, if they have

@@ -1,13 +1,14 @@
 //! Frame exchanges: who starts, what is received, and the consequences of their end.
 
-use wifair_phy::FrameMode;
+use wifair_phy::{FrameMode, Timing};
 use wifair_units::{Duration, Time};
 
 use super::{GeneralChannel, GeneralPhase, SlotStart};
 use crate::channel::nav::Nav;
-use crate::edcaf::{Edcaf, Edcafs, control_air, control_rate, number};
-use crate::exchange::ExchangeStep;
-use crate::{BROADCAST, Call, Eifs};
+use crate::edcaf::{Edcaf, Edcafs, number};
+use crate::exchange::ExchangeFrame;
+use crate::interpreter::Following;
+use crate::{BROADCAST, Call, Eifs, MacEvent};
 
 impl GeneralChannel {
     /// Contenders that are due start sending; the others stop counting.
@@ -90,31 +91,78 @@ impl GeneralChannel {
             return;
         }
         let sender = self.senders[0];
-        let station = self.edcafs.station_of(sender);
-        let ppdu = &self.edcafs.contenders[sender].ppdu;
-        let to = ppdu.sole().station;
-        if ppdu.begins_with(ExchangeStep::Rts) {
-            let timing = self.edcafs.access.timing;
-            let (rts, cts) = (timing.sizes.rts, timing.sizes.cts);
-            let sent = FrameMode::NonHt(control_rate(&self.edcafs.access));
-            self.next = now + control_air(&self.edcafs.access, ExchangeStep::Rts);
-            let lost = self.edcafs.loses_control(station, to, to, sent, rts);
-            if lost || self.is_silenced(self.next, number(station), to) {
-                self.phase = GeneralPhase::Unanswered { lost };
-                return;
+        self.exchange = self.edcafs.contenders[sender].ppdu.exchange();
+        self.begin_frame(sender, now);
+    }
+
+    /// The next frame in the exchange of a sender begins at `begins`, alone on the air.
+    fn begin_frame(&mut self, sender: usize, begins: Time) {
+        let frame = self.exchange.step().frame;
+        let Edcaf { station, ref ppdu, .. } = self.edcafs.contenders[sender];
+        let (from, to) = (number(station), ppdu.sole().station);
+        let Timing { sizes, .. } = self.edcafs.access.timing;
+        let sent = FrameMode::NonHt(self.edcafs.access.control_rate());
+        self.began = begins;
+        self.next = begins + ppdu.air_of(frame, self.exchange.turn(), &self.edcafs.access);
+        let is_read = match frame {
+            ExchangeFrame::Rts => !self.edcafs.loses_control(station, to, to, sent, sizes.rts),
+            ExchangeFrame::Cts => !self.edcafs.loses_control(station, to, from, sent, sizes.cts),
+            ExchangeFrame::Ack | ExchangeFrame::BlockAck => !self.edcafs.loses_response(sender),
+            frame if frame.is_protected() && to != BROADCAST => {
+                self.edcafs.draw_losses(sender);
+                self.edcafs.contenders[sender].ppdu.is_read()
             }
-            if self.edcafs.loses_control(station, to, number(station), sent, cts) {
-                self.next += timing.sifs + control_air(&self.edcafs.access, ExchangeStep::Cts);
-                self.phase = GeneralPhase::LostCts;
-                return;
+            _ => true,
+        };
+        self.phase = GeneralPhase::Frame { is_read };
+    }
+
+    /// The frame on the air, alone, ends: its receiver reads it or not.
+    pub(super) fn end_frame(&mut self, is_read: bool, call: &mut Call<'_>) -> MacEvent {
+        let (now, sender) = (call.now, self.senders[0]);
+        let frame = self.exchange.step().frame;
+        let spent = self.account_frame(now, sender, frame);
+        let contender = &mut self.edcafs.contenders[sender];
+        let (station, to, id) = (contender.station, contender.ppdu.sole().station, contender.ppdu.sole().first);
+        let mut is_answered = is_read;
+        match frame {
+            ExchangeFrame::Rts => is_answered &= !self.is_silenced(now, number(station), to),
+            ExchangeFrame::Cts if is_read => contender.contention.clear(), // its air time counts with the data
+            ExchangeFrame::Cts | ExchangeFrame::Ack | ExchangeFrame::BlockAck => {
+                self.edcafs.counters[station].control += spent;
             }
-            self.edcafs.contenders[sender].contention.clear();
+            frame if frame.is_protected() => self.edcafs.end_ppdu(sender, (is_read, false), self.is_reserved, call),
+            _ => {}
         }
-        let mut begins = now;
-        for step in self.edcafs.contenders[sender].ppdu.before_data() {
-            begins += control_air(&self.edcafs.access, *step) + self.edcafs.access.timing.sifs;
+        match self.exchange.end_frame(is_answered) {
+            Following::Frame(_) => self.begin_frame(sender, now + self.edcafs.access.timing.sifs),
+            Following::Complete => self.succeed(call),
+            Following::Unanswered => self.time_out(frame, is_read, call),
         }
-        self.send_data(sender, begins);
+        if to == BROADCAST && frame == ExchangeFrame::Data {
+            let from = number(station);
+            self.receivers.clear();
+            self.receivers.extend((0..number(self.edcafs.stations.len())).filter(|station| *station != from));
+            return MacEvent::Broadcast { from, id };
+        }
+        if frame.is_protected() { self.edcafs.report_next() } else { MacEvent::Nothing }
+    }
+
+    /// No response comes to a frame, or the response was this frame and is lost.
+    fn time_out(&mut self, frame: ExchangeFrame, is_read: bool, call: &mut Call<'_>) {
+        let station = self.edcafs.station_of(self.senders[0]);
+        let counters = &mut self.edcafs.counters[station];
+        counters.errors += 1;
+        if matches!(frame, ExchangeFrame::Rts | ExchangeFrame::Cts) {
+            counters.control += self.edcafs.access.control_air(ExchangeFrame::Rts); // no data follow it
+        }
+        match frame {
+            ExchangeFrame::Rts => self.end_rts(!is_read, call),
+            ExchangeFrame::Cts => self.end_lost_cts(call),
+            ExchangeFrame::Ack | ExchangeFrame::BlockAck => self.end_lost_response(call),
+            _ => self.end_lost_data(call),
+        }
+        self.next = self.backoffs.next();
     }
 
     /// Whether `to` does not answer an RTS of `station` that ends at `end`, because of its NAV (10.3.2.9). It answers
@@ -124,20 +172,8 @@ impl GeneralChannel {
         end < nav.end() && !([station, to].contains(&nav.holder) && self.edcafs.has_txops())
     }
 
-    /// The data frame of a sender begins at `begins`, alone on the air.
-    fn send_data(&mut self, sender: usize, begins: Time) {
-        let ppdu = &self.edcafs.contenders[sender].ppdu;
-        self.next = begins + ppdu.air;
-        if ppdu.is_broadcast() {
-            self.phase = GeneralPhase::Broadcast;
-        } else {
-            self.phase = GeneralPhase::Data;
-            self.edcafs.draw_losses(sender);
-        }
-    }
-
     /// The frames that a sender has sent since [`GeneralChannel::began`] before its data.
-    pub(super) fn before_data(&self, sender: usize) -> &'static [ExchangeStep] {
+    pub(super) fn before_data(&self, sender: usize) -> &'static [ExchangeFrame] {
         if self.is_reserved { &[] } else { self.edcafs.contenders[sender].ppdu.before_data() }
     }
 
@@ -146,20 +182,20 @@ impl GeneralChannel {
     pub(super) fn opening(&self, sender: usize) -> Duration {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         match ppdu.before_data() {
-            [step, ..] if !self.is_reserved => control_air(&self.edcafs.access, *step),
+            [step, ..] if !self.is_reserved => self.edcafs.access.control_air(*step),
             _ => ppdu.air,
         }
     }
 
     /// Whether data of a sender follow even if its first frame collides: nobody answers a CTS-to-self.
     pub(super) fn goes_on(&self, sender: usize) -> bool {
-        self.edcafs.access.protection.is_some() && self.before_data(sender).contains(&ExchangeStep::CtsToSelf)
+        self.edcafs.access.protection.is_some() && self.before_data(sender).contains(&ExchangeFrame::CtsToSelf)
     }
 
     /// When data begin that follow a CTS-to-self in a collision.
     pub(super) fn data_begin(&self) -> Time {
         let access = &self.edcafs.access;
-        self.began + control_air(access, ExchangeStep::CtsToSelf) + access.timing.sifs
+        self.began + access.control_air(ExchangeFrame::CtsToSelf) + access.timing.sifs
     }
 
     /// When the air is free again after a collision, at least for the gap between CTS-to-self and data.
@@ -181,8 +217,8 @@ impl GeneralChannel {
         let ppdu = &self.edcafs.contenders[sender].ppdu;
         match ppdu.before_data() {
             [] => (ppdu.air, self.began + ppdu.air),
-            [ExchangeStep::CtsToSelf, ..] => {
-                let cts = control_air(&self.edcafs.access, ExchangeStep::CtsToSelf);
+            [ExchangeFrame::CtsToSelf, ..] => {
+                let cts = self.edcafs.access.control_air(ExchangeFrame::CtsToSelf);
                 (cts + ppdu.air, self.last_end(sender))
             }
             _ => (self.opening(sender), self.last_end(sender)),
@@ -199,62 +235,21 @@ impl GeneralChannel {
         }
     }
 
-    /// Ends a data frame or BlockAckReq; returns whether its receiver responds.
-    pub(super) fn receive(&mut self, call: &mut Call<'_>) -> bool {
-        let now = call.now;
-        let sender = self.senders[0];
-        self.account_exchange(now);
-        let ppdu = &self.edcafs.contenders[sender].ppdu;
-        if !ppdu.is_read() {
-            return false;
-        }
-        let response = ppdu.sole().response;
-        self.edcafs.receive(sender, call);
-        let lost = self.edcafs.loses_response(sender);
-        self.phase = GeneralPhase::Response { lost };
-        self.next = now + self.edcafs.access.timing.sifs + response;
-        true
-    }
-
-    /// Accounts for the air time of a data frame or BlockAckReq that ends at `now`, and of the frames before it.
-    pub(super) fn account_exchange(&mut self, now: Time) {
-        let sender = self.senders[0];
-        let station = self.edcafs.station_of(sender);
-        let before_data = self.before_data(sender);
-        let contender = &mut self.edcafs.contenders[sender];
-        let ppdu = &contender.ppdu;
-        let counters = &mut self.edcafs.counters[station];
+    /// Accounts for the air time of a frame in the exchange of a sender that ends at `now`; returns it.
+    fn account_frame(&mut self, now: Time, sender: usize, frame: ExchangeFrame) -> Duration {
+        let air = now - self.began;
         self.air.idle += self.began.saturating_since(self.accounted);
-        if self.is_reserved {
-            counters.collided += control_air(&self.edcafs.access, ExchangeStep::CtsToSelf);
-        }
-        for step in before_data {
-            let air = control_air(&self.edcafs.access, *step);
-            self.air.idle += self.edcafs.access.timing.sifs;
-            self.air.rts_cts += air;
-            counters.control += air;
-        }
-        if ppdu.is_dataless() {
-            self.air.ack += ppdu.air;
-            counters.control += ppdu.air;
-        } else {
-            let lost = ppdu.lost_air();
-            self.air.data += ppdu.air - lost;
-            self.air.error += lost;
-            counters.data += ppdu.air;
-            contender.counters.data_air += ppdu.air;
+        match frame {
+            ExchangeFrame::Rts | ExchangeFrame::Cts | ExchangeFrame::CtsToSelf => self.air.rts_cts += air,
+            ExchangeFrame::Data => {
+                let lost = self.edcafs.contenders[sender].ppdu.lost_air();
+                self.air.data += air - lost;
+                self.air.error += lost;
+            }
+            _ => self.air.ack += air,
         }
         self.accounted = now;
-    }
-
-    pub(super) fn account_response(&mut self, now: Time) {
-        let sender = self.senders[0];
-        let response = self.edcafs.contenders[sender].ppdu.sole().response;
-        self.air.idle += self.edcafs.access.timing.sifs;
-        self.air.ack += response;
-        let station = self.edcafs.station_of(sender);
-        self.edcafs.counters[station].control += response;
-        self.accounted = now;
+        air
     }
 
     /// The channel is idle from `end`: each contender counts slots once its AIFS has passed, and its NAV, if that is
@@ -365,8 +360,8 @@ impl GeneralChannel {
             return after_cts_to_self;
         }
         let after_rts = ppdu
-            .begins_with(ExchangeStep::Rts)
-            .then(|| access.timing.sifs * 3 + control_air(access, ExchangeStep::Cts) + ppdu.air + ppdu.sole().response);
+            .begins_with(ExchangeFrame::Rts)
+            .then(|| access.timing.sifs * 3 + access.control_air(ExchangeFrame::Cts) + ppdu.air + ppdu.sole().response);
         access.nav_excess(ppdu.sole().response, after_rts).max(after_cts_to_self)
     }
 
@@ -382,56 +377,52 @@ impl GeneralChannel {
         access.round_nav(exact).saturating_sub(exact)
     }
 
-    /// No response is received: the data frame or its response was lost.
+    /// The response is lost.
     #[inline(never)]
-    pub(super) fn ack_timeout(&mut self, call: &mut Call<'_>) {
-        let now = call.now;
-        let (sender, timing) = (self.senders[0], self.edcafs.access.timing);
-        let station = self.edcafs.station_of(sender);
-        let response = self.edcafs.contenders[sender].ppdu.sole().response;
-        self.edcafs.counters[station].errors += 1;
-        if self.phase == (GeneralPhase::Response { lost: true }) {
-            self.account_response(now);
-            let left = self.edcafs.left_of_txop(sender, now);
-            self.set_navs(now, left.max(self.nav_excess(sender)), Duration::ZERO);
-            self.set_eifs_of_older(sender, now);
-            self.idle_from(now, &[sender]);
-            self.hold_older(now, sender);
-            let start = self.after_timeout_in_error(sender, false, now - response - timing.sifs, now);
-            self.fail(sender, false, start, call);
-        } else {
-            self.set_navs_by_data(now);
-            self.idle_from(now, &[sender]);
-            self.hold_if_unread(now, sender, self.class_of_data(sender));
-            self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.sole().station);
-            self.fail(sender, false, self.after_timeout(sender, false, now, now), call);
-        }
-        self.next = self.backoffs.next();
+    fn end_lost_response(&mut self, call: &mut Call<'_>) {
+        let (now, sender) = (call.now, self.senders[0]);
+        let response = now - self.began;
+        let left = self.edcafs.left_of_txop(sender, now);
+        self.set_navs(now, left.max(self.nav_excess(sender)), Duration::ZERO);
+        self.set_eifs_of_older(sender, now);
+        self.idle_from(now, &[sender]);
+        self.hold_older(now, sender);
+        let data_end = now - response - self.edcafs.access.timing.sifs;
+        let start = self.after_timeout_in_error(sender, false, data_end, now);
+        self.fail(sender, false, start, call);
+    }
+
+    /// The data, or the BlockAckReq, are lost.
+    #[inline(never)]
+    fn end_lost_data(&mut self, call: &mut Call<'_>) {
+        let (now, sender) = (call.now, self.senders[0]);
+        self.set_navs_by_data(now);
+        self.idle_from(now, &[sender]);
+        self.hold_if_unread(now, sender, self.class_of_data(sender));
+        self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.sole().station);
+        self.fail(sender, false, self.after_timeout(sender, false, now, now), call);
     }
 
     /// Ends an RTS that its receiver does not answer.
     #[inline(never)]
-    pub(super) fn end_rts(&mut self, lost: bool, call: &mut Call<'_>) {
+    fn end_rts(&mut self, lost: bool, call: &mut Call<'_>) {
         let (now, sender) = (call.now, self.senders[0]);
-        self.account_rts(now, Duration::ZERO);
         // A frame may follow before the NAV is reset.
         let access = &self.edcafs.access;
-        let reset = access.nav_reset.then(|| now + access.nav_reset_after_rts(control_rate(access)));
+        let reset = access.nav_reset.then(|| now + access.nav_reset_after_rts(access.control_rate()));
         self.set_navs_by_rts(now, reset.unwrap_or(Time::NEVER));
         self.idle_from(now, &[sender]);
         if lost {
             self.wait_after_error(now, self.edcafs.contenders[sender].ppdu.sole().station);
         }
         self.fail(sender, true, self.after_timeout(sender, true, now, now), call);
-        self.next = self.backoffs.next();
     }
 
     /// Ends a CTS that is not received.
     #[inline(never)]
-    pub(super) fn end_lost_cts(&mut self, call: &mut Call<'_>) {
+    fn end_lost_cts(&mut self, call: &mut Call<'_>) {
         let (now, sender) = (call.now, self.senders[0]);
-        let cts = control_air(&self.edcafs.access, ExchangeStep::Cts);
-        self.account_rts(now, cts);
+        let cts = self.edcafs.access.control_air(ExchangeFrame::Cts);
         let rts_end = now - cts - self.edcafs.access.timing.sifs;
         self.set_navs_by_rts(rts_end, Time::NEVER);
         let ppdu = &self.edcafs.contenders[sender].ppdu;
@@ -444,19 +435,6 @@ impl GeneralChannel {
         self.idle_from(now, &[sender]);
         let start = self.after_timeout_in_error(sender, true, rts_end, now);
         self.fail(sender, true, start, call);
-        self.next = self.backoffs.next();
-    }
-
-    /// Accounts for the air time of an RTS, and of the `cts` after it, that ends at `now` without data.
-    fn account_rts(&mut self, now: Time, cts: Duration) {
-        let rts = control_air(&self.edcafs.access, ExchangeStep::Rts);
-        self.air.idle += now - self.accounted - rts - cts;
-        self.air.rts_cts += rts + cts;
-        self.accounted = now;
-        let station = self.edcafs.station_of(self.senders[0]);
-        let counters = &mut self.edcafs.counters[station];
-        counters.errors += 1;
-        counters.control += rts + cts;
     }
 
     /// Bystanders have read an RTS that ends at `end`, and may reset their NAV at `check`.
@@ -485,8 +463,8 @@ impl GeneralChannel {
         let sifs = self.edcafs.access.timing.sifs;
         let data_began = data_end - self.edcafs.contenders[sender].ppdu.air;
         match self.before_data(sender).first() {
-            Some(ExchangeStep::Rts) => {
-                let rts_ended = data_began - sifs * 2 - control_air(&self.edcafs.access, ExchangeStep::Cts);
+            Some(ExchangeFrame::Rts) => {
+                let rts_ended = data_began - sifs * 2 - self.edcafs.access.control_air(ExchangeFrame::Cts);
                 (rts_ended + self.edcafs.reserved_by_rts(sender, rts_ended), Time::ZERO)
             }
             Some(_) => {
@@ -565,7 +543,7 @@ impl GeneralChannel {
         for &sender in &senders {
             let (air, ended) = self.spoilt(sender);
             let Edcaf { station, ref ppdu, .. } = self.edcafs.contenders[sender];
-            let (to, by_rts) = (ppdu.sole().station, ppdu.begins_with(ExchangeStep::Rts));
+            let (to, by_rts) = (ppdu.sole().station, ppdu.begins_with(ExchangeFrame::Rts));
             let counters = &mut self.edcafs.counters[station];
             counters.collisions += 1;
             counters.collided += air;
@@ -604,7 +582,9 @@ impl GeneralChannel {
         self.is_reserved = true;
         self.senders = senders;
         if let [sender] = self.senders[..] {
-            self.send_data(sender, self.began);
+            self.exchange = self.edcafs.contenders[sender].ppdu.exchange();
+            self.exchange.end_frame(true);
+            self.begin_frame(sender, self.began);
         } else {
             self.next = self.collision_end();
         }

@@ -6,6 +6,8 @@ use wifair_units::Time;
 
 use super::{GeneralChannel, GeneralPhase};
 use crate::edcaf::number;
+use crate::exchange::{ExchangeFrame, Protection, Purpose};
+use crate::interpreter::Exchange;
 use crate::{Call, MacEvent};
 
 impl GeneralChannel {
@@ -18,7 +20,8 @@ impl GeneralChannel {
         self.began = now;
         self.is_reserved = false;
         self.cannot_fail = true;
-        self.phase = GeneralPhase::Data;
+        self.phase = GeneralPhase::Frame { is_read: true };
+        self.exchange = Exchange::new(Purpose::Single, Protection::None, 1);
         self.next = now + air;
         true
     }
@@ -29,7 +32,8 @@ impl GeneralChannel {
     #[inline(always)]
     pub(super) fn advance_reliably(&mut self, bound: Time, call: &mut Call<'_>, steps: &mut u64) -> MacEvent {
         let bound = bound.min(self.edcafs.next());
-        if let GeneralPhase::Response { .. } = self.phase {
+        let is_on_air = self.phase == GeneralPhase::Frame { is_read: true };
+        if is_on_air && self.exchange.step().frame == ExchangeFrame::Ack {
             let more = self.succeed_reliably(call);
             if !more || self.next >= bound || !call.dropped.is_empty() {
                 return MacEvent::Nothing;
@@ -37,7 +41,7 @@ impl GeneralChannel {
             call.now = self.next;
             *steps += 1;
         }
-        if self.phase != GeneralPhase::Data {
+        if self.phase != (GeneralPhase::Frame { is_read: true }) {
             if self.phase == GeneralPhase::Gap {
                 self.send(call)
             } else {
@@ -58,8 +62,9 @@ impl GeneralChannel {
         let (event, ack) = self.edcafs.receive_reliably(now, self.senders[0]);
         self.air.data += now - self.accounted;
         self.accounted = now;
-        self.phase = GeneralPhase::Response { lost: false };
-        self.next = now + self.edcafs.access.timing.sifs + ack;
+        self.exchange.end_frame(true);
+        self.began = now + self.edcafs.access.timing.sifs;
+        self.next = self.began + ack;
         event
     }
 

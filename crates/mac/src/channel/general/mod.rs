@@ -30,8 +30,9 @@ use wifair_units::{Duration, Time};
 use self::backoffs::Backoffs;
 use self::navs::Navs;
 use crate::category::Category;
-use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, SlotRules, control_air, number};
-use crate::exchange::ExchangeStep;
+use crate::edcaf::{EdcaSettings, Edcaf, Edcafs, SlotRules, number};
+use crate::exchange::{ExchangeFrame, Protection, Purpose};
+use crate::interpreter::Exchange;
 use crate::tap::Tap;
 use crate::{Access, AirTime, Call, Counters, IdleAccess, MacEvent};
 use wifair_queue::{Gauge, Queue};
@@ -42,22 +43,14 @@ enum GeneralPhase {
     Idle,
     /// SIFS before a further frame of a TXOP.
     Gap,
-    /// A data frame (or the frames before it) or a BlockAckReq is on the air.
-    Data,
-    /// A broadcast frame is on the air.
-    Broadcast,
-    /// The response is due or on the air; `lost` if the sender will not receive it.
-    Response { lost: bool },
+    /// A frame of the sender's exchange is on the air, alone, or follows after SIFS; whether its receiver reads it.
+    Frame { is_read: bool },
     /// SIFS and CF-End of a TXOP holder that has finished.
     CfEnd,
     /// SIFS and the CF-End with which the access point repeats it.
     RepeatedCfEnd,
     /// Several frames are on the air.
     Collision,
-    /// An RTS is on the air that gets no answer: it is `lost`, or its receiver has a NAV.
-    Unanswered { lost: bool },
-    /// An RTS and a CTS that will be lost are on the air.
-    LostCts,
 }
 
 /// See the [module](self).
@@ -68,7 +61,9 @@ pub struct GeneralChannel {
     edcafs: Edcafs,
     backoffs: Backoffs,
     phase: GeneralPhase,
-    /// Start of the current phase, or of the first frame of a collision.
+    /// The exchange of the only sender.
+    exchange: Exchange,
+    /// Start of the frame on the air, or of the first frame of a collision.
     began: Time,
     /// Whether data are on the air whose CTS-to-self collided before [`GeneralChannel::began`].
     is_reserved: bool,
@@ -150,6 +145,7 @@ impl GeneralChannel {
             backoffs: Backoffs::new(edcafs.access.timing.slot, &contenders),
             edcafs,
             phase: GeneralPhase::Idle,
+            exchange: Exchange::new(Purpose::Broadcast, Protection::None, 1),
             began: Time::ZERO,
             is_reserved: false,
             cannot_fail: false,
@@ -260,28 +256,23 @@ impl GeneralChannel {
                 air.idle += spend(self.began.saturating_since(self.accounted));
                 air.collision += spend(Duration::MAX);
             }
-            GeneralPhase::Unanswered { .. } | GeneralPhase::LostCts => {
-                air.rts_cts += spend(control_air(&self.edcafs.access, ExchangeStep::Rts));
-                air.idle += spend(self.edcafs.access.timing.sifs);
-                air.rts_cts += spend(Duration::MAX);
-            }
-            GeneralPhase::Data if self.cannot_fail => air.data += spend(Duration::MAX),
-            GeneralPhase::Data | GeneralPhase::Broadcast => {
-                let sifs = self.edcafs.access.timing.sifs;
-                let ppdu = &self.edcafs.contenders[self.senders[0]].ppdu;
+            GeneralPhase::Frame { .. } => {
                 air.idle += spend(self.began.saturating_since(self.accounted));
-                for step in self.before_data(self.senders[0]) {
-                    air.rts_cts += spend(control_air(&self.edcafs.access, *step));
-                    air.idle += spend(sifs);
-                }
-                if ppdu.is_dataless() {
-                    air.ack += spend(ppdu.air);
-                } else {
-                    air.data += spend(ppdu.air - ppdu.lost_air());
-                    air.error += spend(ppdu.lost_air());
+                let sender = self.senders[0];
+                match self.exchange.step().frame {
+                    ExchangeFrame::Rts | ExchangeFrame::Cts | ExchangeFrame::CtsToSelf => {
+                        air.rts_cts += spend(Duration::MAX);
+                    }
+                    ExchangeFrame::Data if self.cannot_fail => air.data += spend(Duration::MAX),
+                    ExchangeFrame::Data => {
+                        let ppdu = &self.edcafs.contenders[sender].ppdu;
+                        air.data += spend(ppdu.air - ppdu.lost_air());
+                        air.error += spend(ppdu.lost_air());
+                    }
+                    _ => air.ack += spend(Duration::MAX),
                 }
             }
-            GeneralPhase::Response { .. } | GeneralPhase::CfEnd | GeneralPhase::RepeatedCfEnd => {
+            GeneralPhase::CfEnd | GeneralPhase::RepeatedCfEnd => {
                 air.idle += spend(self.edcafs.access.timing.sifs);
                 air.ack += spend(Duration::MAX);
             }
@@ -422,28 +413,7 @@ impl GeneralChannel {
         match self.phase {
             GeneralPhase::Idle => self.start(call),
             GeneralPhase::Gap => self.send(call),
-            GeneralPhase::Data => {
-                let is_answered = self.receive(call);
-                if !is_answered {
-                    self.ack_timeout(call);
-                }
-                return self.edcafs.report_next();
-            }
-            GeneralPhase::Response { lost: false } => {
-                self.account_response(now);
-                self.succeed(call);
-            }
-            GeneralPhase::Broadcast => {
-                let sender = self.senders[0];
-                let from = number(self.edcafs.station_of(sender));
-                let id = self.edcafs.contenders[sender].ppdu.sole().first;
-                self.account_exchange(now);
-                self.succeed(call);
-                self.receivers.clear();
-                self.receivers.extend((0..number(self.edcafs.stations.len())).filter(|station| *station != from));
-                return MacEvent::Broadcast { from, id };
-            }
-            GeneralPhase::Response { lost: true } => self.ack_timeout(call),
+            GeneralPhase::Frame { is_read } => return self.end_frame(is_read, call),
             GeneralPhase::CfEnd => {
                 self.account_cf_end(now);
                 self.end_cf_end(now);
@@ -454,8 +424,6 @@ impl GeneralChannel {
                 self.next = self.backoffs.next();
             }
             GeneralPhase::Collision => self.end_collision(call),
-            GeneralPhase::Unanswered { lost } => self.end_rts(lost, call),
-            GeneralPhase::LostCts => self.end_lost_cts(call),
         }
         MacEvent::Nothing
     }

@@ -8,7 +8,7 @@ use wifair_units::{BitRate, Time};
 
 use super::GeneralChannel;
 use crate::channel::nav::Nav;
-use crate::edcaf::{control_rate, number};
+use crate::edcaf::number;
 use crate::{BROADCAST, Eifs};
 
 impl GeneralChannel {
@@ -25,7 +25,7 @@ impl GeneralChannel {
 
     /// The class of RTS, CTS and CTS-to-self.
     pub(super) fn class_of_protection(&self) -> ModulationClass {
-        self.class_at(control_rate(&self.edcafs.access))
+        self.class_at(self.edcafs.access.control_rate())
     }
 
     /// The class of the data of `sender`, or of a request.

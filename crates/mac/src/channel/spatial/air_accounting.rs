@@ -5,7 +5,7 @@ use wifair_units::{Duration, Time};
 use super::Transmission;
 use super::bitset::bit_in;
 use crate::AirTime;
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 
 /// Frames on the air, and the use of air time so far.
 #[derive(Clone, Debug, Default)]
@@ -42,14 +42,19 @@ impl AirAccounting {
     pub fn settle(&mut self, transmission: &Transmission, read: bool, lost: Duration) {
         let air = match transmission.kind {
             _ if transmission.collided && !read => &mut self.air.collision,
-            ExchangeStep::CtsToSelf | ExchangeStep::Rts | ExchangeStep::Cts => &mut self.air.rts_cts,
-            ExchangeStep::Ack
-            | ExchangeStep::BlockAckReq
-            | ExchangeStep::Action
-            | ExchangeStep::BlockAck
-            | ExchangeStep::CfEnd => &mut self.air.ack,
-            ExchangeStep::Data if read => &mut self.air.data,
-            ExchangeStep::Data => &mut self.air.error,
+            ExchangeFrame::CtsToSelf | ExchangeFrame::Rts | ExchangeFrame::Cts => &mut self.air.rts_cts,
+            ExchangeFrame::Ack
+            | ExchangeFrame::BlockAckReq
+            | ExchangeFrame::Action
+            | ExchangeFrame::BlockAck
+            | ExchangeFrame::CfEnd
+            | ExchangeFrame::MuBarTrigger
+            | ExchangeFrame::ReportTrigger
+            | ExchangeFrame::QosNull
+            | ExchangeFrame::BasicTrigger
+            | ExchangeFrame::MultiStaBlockAck => &mut self.air.ack,
+            ExchangeFrame::Data if read => &mut self.air.data,
+            ExchangeFrame::Data => &mut self.air.error,
         };
         *air += transmission.alone - lost;
         *(if transmission.collided { &mut self.air.collision } else { &mut self.air.error }) += lost;

@@ -3,7 +3,7 @@
 use wifair_units::Time;
 
 use super::{SpatialChannel, Transmission};
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 
 /// Outcome of a frame at its receiver.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +44,11 @@ impl SpatialChannel {
     /// When stations that read this frame may reset the NAV it sets.
     #[inline]
     pub(super) fn nav_check(&self, now: Time, transmission: &Transmission) -> Time {
-        if transmission.kind == ExchangeStep::Rts && self.access.nav_reset { now + self.nav_reset } else { Time::NEVER }
+        if transmission.kind == ExchangeFrame::Rts && self.access.nav_reset {
+            now + self.nav_reset
+        } else {
+            Time::NEVER
+        }
     }
 
     /// `station` receives a broadcast of `sender`. Returns false if it is lost to an error.

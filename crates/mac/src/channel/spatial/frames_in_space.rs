@@ -9,7 +9,8 @@ use super::backoff_timers::TimerAction;
 use super::bitset::place;
 use super::{Call, ExchangeStage, SpatialChannel, Transmission};
 use crate::channel::nav::Nav;
-use crate::exchange::ExchangeStep;
+use crate::exchange::{ExchangeEnd, ExchangeFrame};
+use crate::interpreter::Following;
 use crate::station::Contention;
 use crate::{BROADCAST, Counters, MacEvent};
 
@@ -28,7 +29,7 @@ impl SpatialChannel {
             && let [sender] = self.starters[..]
         {
             let kind = self.take_turn(sender, call);
-            if kind == ExchangeStep::Data && self.begins_exchange(now, sender) {
+            if kind == ExchangeFrame::Data && self.begins_exchange(now, sender) {
                 return;
             }
             opened = Some(kind);
@@ -43,7 +44,7 @@ impl SpatialChannel {
             let kind = opened.unwrap_or_else(|| self.take_turn(sender, call));
             let transmission = self.compose(now, sender, kind);
             self.send(sender, transmission);
-            if kind == ExchangeStep::Data {
+            if kind == ExchangeFrame::Data {
                 self.watch_for(now, sender, transmission.to);
             } else if self.signals.bits.is_some() {
                 self.put_response_on_air(sender, &transmission);
@@ -72,10 +73,10 @@ impl SpatialChannel {
 
     /// Type of the frame that `sender` starts sending now.
     #[inline(always)]
-    fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> ExchangeStep {
+    fn take_turn(&mut self, sender: u32, call: &mut Call<'_>) -> ExchangeFrame {
         let now = call.now;
-        match std::mem::replace(&mut self.stations[sender as usize].stage, ExchangeStage::Sends) {
-            ExchangeStage::Due(kind) => kind,
+        let exchange = match std::mem::replace(&mut self.stations[sender as usize].stage, ExchangeStage::Sends) {
+            ExchangeStage::Due(kind) => return kind,
             ExchangeStage::Rest if self.edca.is_none() => self.open_dcf(now, sender),
             ExchangeStage::Rest => {
                 self.win(sender, call);
@@ -83,7 +84,9 @@ impl SpatialChannel {
             }
             ExchangeStage::Continues => self.open_in(sender, call),
             stage => unreachable!("a station that begins to send contends or answers, and is not {stage:?}"),
-        }
+        };
+        self.stations[sender as usize].exchange = exchange;
+        exchange.step().frame
     }
 
     /// Receiver of the exchange of `initiator`, and air times of its data or BlockAckReq and of the response.
@@ -98,36 +101,43 @@ impl SpatialChannel {
     }
 
     /// The frame of this type that `sender` starts sending at `now`.
-    pub(super) fn compose(&self, now: Time, sender: u32, kind: ExchangeStep) -> Transmission {
+    pub(super) fn compose(&self, now: Time, sender: u32, kind: ExchangeFrame) -> Transmission {
         let timing = &self.access.timing;
-        let is_answer = kind.is_answer();
+        let is_answer = kind.is_response();
         let initiator = if is_answer { self.stations[sender as usize].peer } else { sender };
         let (receiver, data, response) = self.exchange_of(initiator);
         let after_data = if receiver == BROADCAST { Duration::ZERO } else { timing.sifs + response };
         let (to, rate, air, reserves) = match kind {
-            ExchangeStep::CtsToSelf => {
+            ExchangeFrame::CtsToSelf => {
                 let rate = self.access.protection.expect("frames are protected");
                 (sender, rate, timing.frame(timing.sizes.cts, rate), timing.sifs + data + after_data)
             }
-            ExchangeStep::Rts => {
+            ExchangeFrame::Rts => {
                 (receiver, self.guard_rate, self.rts, timing.sifs + self.cts + timing.sifs + data + after_data)
             }
-            ExchangeStep::Data | ExchangeStep::BlockAckReq | ExchangeStep::Action => {
+            ExchangeFrame::Data | ExchangeFrame::BlockAckReq | ExchangeFrame::Action => {
                 (receiver, self.rate_of(initiator, kind), data, after_data)
             }
-            ExchangeStep::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
-            ExchangeStep::Ack | ExchangeStep::BlockAck => {
+            ExchangeFrame::Cts => (initiator, self.guard_rate, self.cts, Duration::ZERO),
+            ExchangeFrame::Ack | ExchangeFrame::BlockAck => {
                 (initiator, self.rate_of(initiator, kind), response, Duration::ZERO)
             }
-            ExchangeStep::CfEnd => (sender, self.access.cf_end_rate(), self.access.cf_end_air(), Duration::ZERO),
+            ExchangeFrame::CfEnd => (sender, self.access.cf_end_rate(), self.access.cf_end_air(), Duration::ZERO),
+            ExchangeFrame::MuBarTrigger
+            | ExchangeFrame::ReportTrigger
+            | ExchangeFrame::QosNull
+            | ExchangeFrame::BasicTrigger
+            | ExchangeFrame::MultiStaBlockAck => unreachable!("exchanges in space have one user, not {kind:?}"),
         };
         let end = now + air;
         let left = self.left_of_txop(initiator, end);
         let nav = match kind {
             // A CTS announces the same end as the RTS and, in a TXOP that is not over, a response the same as the data.
-            ExchangeStep::Cts => self.transmissions[to as usize].nav,
-            ExchangeStep::Ack | ExchangeStep::BlockAck if left > Duration::ZERO => self.transmissions[to as usize].nav,
-            ExchangeStep::CfEnd => end,
+            ExchangeFrame::Cts => self.transmissions[to as usize].nav,
+            ExchangeFrame::Ack | ExchangeFrame::BlockAck if left > Duration::ZERO => {
+                self.transmissions[to as usize].nav
+            }
+            ExchangeFrame::CfEnd => end,
             _ => end + self.access.round_nav(reserves.max(left)),
         };
         Transmission { kind, to, rate, start: now, end, nav, readers: 0, collided: false, alone: Duration::ZERO }
@@ -139,20 +149,13 @@ impl SpatialChannel {
         edca.edcafs.left_of_txop(edca.current_of(initiator), now)
     }
 
-    /// The frame that follows `step` in the exchange of `initiator`.
-    fn step_after(&self, initiator: u32, step: ExchangeStep) -> ExchangeStep {
-        let follows =
-            self.edca.as_ref().map_or(Some(ExchangeStep::Data), |edca| edca.ppdu_of(initiator).step_after(step));
-        follows.expect("a frame follows those that protect it")
-    }
-
     /// Rate of the data or BlockAckReq of `initiator`, or of the response.
-    fn rate_of(&self, initiator: u32, kind: ExchangeStep) -> BitRate {
+    fn rate_of(&self, initiator: u32, kind: ExchangeFrame) -> BitRate {
         if let Some(edca) = &self.edca {
             return edca.rate_of(initiator, kind);
         }
         let rate = self.stations[initiator as usize].frame.as_ref().expect("a sender has a frame").rate;
-        if kind == ExchangeStep::Data { rate } else { self.access.timing.answer_rate(rate) }
+        if kind == ExchangeFrame::Data { rate } else { self.access.timing.answer_rate(rate) }
     }
 
     /// How long `initiator` waits for the response to its RTS, if `by_rts`, or to its data or BlockAckReq.
@@ -160,7 +163,7 @@ impl SpatialChannel {
         match &self.edca {
             Some(edca) => edca.edcafs.timeout(edca.current_of(initiator), by_rts),
             None if by_rts => self.access.timeout_of(self.guard_rate),
-            None => self.access.timeout_of(self.rate_of(initiator, ExchangeStep::Ack)),
+            None => self.access.timeout_of(self.rate_of(initiator, ExchangeFrame::Ack)),
         }
     }
 
@@ -238,7 +241,7 @@ impl SpatialChannel {
         if self.edca.is_some() {
             self.close_reception(now, sender);
         }
-        let repeater = if transmission.kind == ExchangeStep::CfEnd { self.repeater_of(sender) } else { None };
+        let repeater = if transmission.kind == ExchangeFrame::CfEnd { self.repeater_of(sender) } else { None };
         let fate = self.end_reception(now, sender, &transmission);
         if self.edca.is_some() {
             self.watch_receptions(now);
@@ -257,30 +260,20 @@ impl SpatialChannel {
             }
             read
         };
-        let is_in_part = self.edca.is_some() && transmission.kind == ExchangeStep::Data && read;
+        let is_in_part = self.edca.is_some() && transmission.kind == ExchangeFrame::Data && read;
         let lost = if is_in_part { self.lost_part(sender, transmission.alone) } else { Duration::ZERO };
         self.accounting.settle(&transmission, read, lost);
         if self.tap.is_some() {
             self.record_frame(sender, &transmission, fate.sensed, read, call.packets);
         }
-        let event = match transmission.kind {
-            ExchangeStep::CtsToSelf => {
-                self.stations[sender as usize].cts_to_self_collided = transmission.collided;
-                self.plan(now, sender, self.step_after(sender, transmission.kind), sender);
-                MacEvent::Nothing
-            }
-            ExchangeStep::CfEnd => {
-                self.end_of_cf_end(now, sender);
-                MacEvent::Nothing
-            }
-            ExchangeStep::Rts => self.end_of_rts(sender, &transmission, read, call),
-            ExchangeStep::Cts | ExchangeStep::Ack | ExchangeStep::BlockAck => {
-                self.end_of_answer(sender, &transmission, read, call)
-            }
-            ExchangeStep::Data if self.edca.is_none() => self.end_of_data(sender, &transmission, read, call),
-            ExchangeStep::Data | ExchangeStep::BlockAckReq | ExchangeStep::Action => {
-                self.end_of_ppdu(sender, &transmission, read, call)
-            }
+        let event = if transmission.kind == ExchangeFrame::CfEnd {
+            self.end_of_cf_end(now, sender);
+            MacEvent::Nothing
+        } else if transmission.kind.is_response() {
+            self.end_of_response(sender, &transmission, read, call);
+            MacEvent::Nothing
+        } else {
+            self.end_of_request(sender, &transmission, read, call)
         };
         if transmission.to != BROADCAST && (fate.sensed || self.backoffs[transmission.to as usize].resumes_when_idle) {
             self.resume(now, transmission.to);
@@ -314,53 +307,89 @@ impl SpatialChannel {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[station as usize];
         match transmission.kind {
-            ExchangeStep::Data if self.stations[station as usize].ap.is_some() => errors.stream.chance(from),
-            ExchangeStep::Data => errors.stream.chance(errors.data_to),
+            ExchangeFrame::Data if self.stations[station as usize].ap.is_some() => errors.stream.chance(from),
+            ExchangeFrame::Data => errors.stream.chance(errors.data_to),
             _ => errors.loses_control(),
         }
     }
 
-    fn end_of_rts(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) -> MacEvent {
+    /// Ends a frame of the initiator of an exchange. Its receiver answers SIFS later, or another of its frames follows,
+    /// or the exchange is over.
+    fn end_of_request(
+        &mut self,
+        sender: u32,
+        transmission: &Transmission,
+        read: bool,
+        call: &mut Call<'_>,
+    ) -> MacEvent {
         let now = call.now;
-        // 10.3.2.9: no CTS while the NAV indicates a busy channel.
-        let nav = self.backoffs[transmission.to as usize].nav.end();
-        let answers = read && (now >= nav || self.answers_despite_nav(now, transmission.to, sender));
-        let answers = answers && (self.signals.overlap.is_none() || self.answers_in_width(sender));
-        self.answer(sender, transmission, answers.then_some(ExchangeStep::Cts), call);
-        MacEvent::Nothing
+        let mut is_answered = read;
+        let mut event = MacEvent::Nothing;
+        match transmission.kind {
+            ExchangeFrame::CtsToSelf => {
+                self.stations[sender as usize].cts_to_self_collided = transmission.collided;
+            }
+            ExchangeFrame::Rts => is_answered = read && self.answers_rts(now, sender, transmission.to),
+            _ if self.edca.is_none() => event = self.end_of_data(sender, transmission, read),
+            _ => event = self.end_of_ppdu(sender, transmission, read, call),
+        }
+        match self.stations[sender as usize].exchange.end_frame(is_answered) {
+            Following::Frame(step) if step.sender == ExchangeEnd::Initiator => {
+                self.plan(now, sender, step.frame, sender);
+            }
+            Following::Frame(step) => self.answer(sender, transmission, Some(step.frame), call),
+            Following::Unanswered => self.answer(sender, transmission, None, call),
+            Following::Complete => self.end_broadcast(now, sender),
+        }
+        if event == MacEvent::Nothing
+            && read
+            && transmission.kind.is_protected()
+            && let Some(edca) = self.edca.as_deref_mut()
+        {
+            return edca.edcafs.report_next();
+        }
+        event
     }
 
-    /// Ends a CTS, an ACK or a block ACK.
-    fn end_of_answer(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) -> MacEvent {
+    /// Whether `to` answers an RTS of `sender` that it has read: not while its NAV says that the channel is busy
+    /// (10.3.2.9).
+    fn answers_rts(&mut self, now: Time, sender: u32, to: u32) -> bool {
+        let is_free = now >= self.backoffs[to as usize].nav.end() || self.answers_despite_nav(now, to, sender);
+        is_free && (self.signals.overlap.is_none() || self.answers_in_width(sender))
+    }
+
+    /// Ends a response: the initiator goes on, or the exchange is over.
+    fn end_of_response(&mut self, sender: u32, transmission: &Transmission, read: bool, call: &mut Call<'_>) {
         let now = call.now;
         self.stations[sender as usize].stage = ExchangeStage::Rest;
         self.backoffs[sender as usize].engaged = false;
         let to = transmission.to;
         // A CTS that was read counts with the data.
-        if transmission.kind != ExchangeStep::Cts || !read {
+        if transmission.kind != ExchangeFrame::Cts || !read {
             let counters = self.counters_mut(to);
             let spent = if transmission.collided && !read { &mut counters.collided } else { &mut counters.control };
             *spent += transmission.end - transmission.start;
         }
-        if transmission.kind == ExchangeStep::Cts && self.eifs_is_nav {
+        if transmission.kind == ExchangeFrame::Cts && self.eifs_is_nav {
             // An ns-2 receiver waits for the data after its CTS, even if no data come.
             let (_, data, _) = self.exchange_of(to);
             self.backoffs[sender as usize].nav.extend(Nav::new(now + self.access.timing.sifs + data, BROADCAST));
         }
-        if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == ExchangeStep::BlockAck) {
+        if let Some(edca) = self.edca.as_mut().filter(|_| transmission.kind == ExchangeFrame::BlockAck) {
             edca.count_block_ack(to, read);
         }
         self.resume(now, sender);
-        if !read {
-            self.stations[to as usize].stage = ExchangeStage::Failed { collided: transmission.collided };
-            self.backoffs[to as usize].resumes_when_idle = true;
-        } else if transmission.kind == ExchangeStep::Cts {
-            self.contention_mut(to).clear();
-            self.plan(now, to, self.step_after(to, transmission.kind), sender);
-        } else {
-            self.succeed(to, true, call);
+        match self.stations[to as usize].exchange.end_frame(read) {
+            Following::Frame(step) => {
+                self.contention_mut(to).clear();
+                self.plan(now, to, step.frame, sender);
+            }
+            Following::Complete => self.succeed(to, true, call),
+            Following::Unanswered => {
+                self.stations[to as usize].stage = ExchangeStage::Failed { collided: transmission.collided };
+                self.backoffs[to as usize].resumes_when_idle = true;
+            }
         }
-        MacEvent::Nothing
     }
 
     /// Contention state of a station.
@@ -383,7 +412,7 @@ impl SpatialChannel {
         &mut self,
         sender: u32,
         transmission: &Transmission,
-        answer: Option<ExchangeStep>,
+        answer: Option<ExchangeFrame>,
         call: &mut Call<'_>,
     ) {
         let now = call.now;
@@ -402,7 +431,7 @@ impl SpatialChannel {
     }
 
     /// Lets `station` send a frame to `peer` after SIFS.
-    pub(super) fn plan(&mut self, now: Time, station: u32, kind: ExchangeStep, peer: u32) {
+    pub(super) fn plan(&mut self, now: Time, station: u32, kind: ExchangeFrame, peer: u32) {
         self.backoffs[station as usize].engaged = true;
         let state = &mut self.stations[station as usize];
         state.stage = ExchangeStage::Due(kind);
@@ -428,7 +457,7 @@ impl SpatialChannel {
         let now = call.now;
         let Transmission { kind, collided, end, .. } = self.transmissions[station as usize];
         let (_, air, _) = self.exchange_of(station);
-        let by_rts = kind == ExchangeStep::Rts;
+        let by_rts = kind == ExchangeFrame::Rts;
         let rts = self.rts;
         self.backoffs[station as usize].resumes_when_idle = false;
         self.alert.put(station, true);
@@ -479,11 +508,7 @@ impl SpatialChannel {
 
     /// Counts the air time of the CTS-to-self before the data of `station`, if there was one.
     pub(super) fn count_cts_to_self(&mut self, station: u32) {
-        let is_sent = match (&self.edca, &self.stations[station as usize].frame) {
-            (Some(edca), _) => edca.ppdu_of(station).begins_with(ExchangeStep::CtsToSelf),
-            (None, frame) => frame.is_some_and(|frame| self.first_frame_of(&frame) == ExchangeStep::CtsToSelf),
-        };
-        if is_sent {
+        if self.stations[station as usize].exchange.begins_with(ExchangeFrame::CtsToSelf) {
             let (air, collided) = (self.cts, self.stations[station as usize].cts_to_self_collided);
             let counters = self.counters_mut(station);
             *(if collided { &mut counters.collided } else { &mut counters.control }) += air;

@@ -4,7 +4,7 @@ use wifair_packet::Packets;
 
 use super::{SpatialChannel, Transmission};
 use crate::BROADCAST;
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 use crate::tap::{Fate, FrameRecord, Hearer};
 
 impl SpatialChannel {
@@ -46,20 +46,25 @@ impl SpatialChannel {
     ) {
         let (Some(edca), Some(tap)) = (&self.edca, &mut self.tap) else { return };
         let fate = fate(transmission, sensed, read);
-        let is_answer = transmission.kind.is_answer();
+        let is_answer = transmission.kind.is_response();
         let index = edca.current_of(if is_answer { transmission.to } else { sender });
         let control = |step| vec![edca.edcafs.control_record(index, step, transmission.start, fate)];
         let mut records = match transmission.kind {
-            step @ (ExchangeStep::CtsToSelf | ExchangeStep::Rts | ExchangeStep::Cts) => control(step),
-            ExchangeStep::Ack | ExchangeStep::BlockAck => {
+            step @ (ExchangeFrame::CtsToSelf | ExchangeFrame::Rts | ExchangeFrame::Cts) => control(step),
+            ExchangeFrame::Ack | ExchangeFrame::BlockAck => {
                 vec![edca.edcafs.response_record(index, transmission.end, fate)]
             }
-            ExchangeStep::CfEnd => vec![edca.edcafs.cf_end_record(sender, transmission.end, fate)],
-            ExchangeStep::Data | ExchangeStep::BlockAckReq | ExchangeStep::Action => {
+            ExchangeFrame::CfEnd => vec![edca.edcafs.cf_end_record(sender, transmission.end, fate)],
+            ExchangeFrame::Data | ExchangeFrame::BlockAckReq | ExchangeFrame::Action => {
                 let unread_fate = if transmission.collided { Fate::Collision } else { Fate::Error };
                 let whole = (!read).then_some(fate);
                 edca.edcafs.data_records(tap, index, transmission.end, packets, whole, unread_fate)
             }
+            ExchangeFrame::MuBarTrigger
+            | ExchangeFrame::ReportTrigger
+            | ExchangeFrame::QosNull
+            | ExchangeFrame::BasicTrigger
+            | ExchangeFrame::MultiStaBlockAck => unreachable!("exchanges in space have one user"),
         };
         for record in &mut records {
             record.rate = transmission.rate;

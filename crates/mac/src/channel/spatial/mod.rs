@@ -65,7 +65,8 @@ pub use self::signal::SignalSettings;
 use self::signal::Signals;
 use crate::air_to::AirToStations;
 use crate::channel::nav::Nav;
-use crate::exchange::ExchangeStep;
+use crate::exchange::{ExchangeFrame, Protection, Purpose};
+use crate::interpreter::Exchange;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{AirTimes, Contention, Errors, Frame};
 use crate::tap::Tap;
@@ -81,7 +82,7 @@ enum ExchangeStage {
     /// Its frame is on the air.
     Sends,
     /// It will send this frame SIFS after the last frame.
-    Due(ExchangeStep),
+    Due(ExchangeFrame),
     /// It will start another exchange of its TXOP SIFS after the last frame.
     Continues,
     /// It waits for a response to its frame.
@@ -95,7 +96,7 @@ enum ExchangeStage {
 /// The frame that a station is sending or sent last.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
-    kind: ExchangeStep,
+    kind: ExchangeFrame,
     to: u32,
     rate: BitRate,
     start: Time,
@@ -113,7 +114,7 @@ struct Transmission {
 impl Transmission {
     /// Whether it is meant for all stations that read it. CTS-to-self and CF-End have their sender as `to`.
     fn is_for_all(&self) -> bool {
-        self.to == BROADCAST || matches!(self.kind, ExchangeStep::CtsToSelf | ExchangeStep::CfEnd)
+        self.to == BROADCAST || matches!(self.kind, ExchangeFrame::CtsToSelf | ExchangeFrame::CfEnd)
     }
 
     /// Extends the NAV of a station that has read this frame of `sender` at `now`, or resets it if this is a CF-End.
@@ -121,9 +122,9 @@ impl Transmission {
     #[inline]
     fn change_nav(&self, now: Time, sender: u32, check: Time, nav: &mut Nav) {
         match self.kind {
-            ExchangeStep::CfEnd => nav.reset(now),
+            ExchangeFrame::CfEnd => nav.reset(now),
             kind => {
-                let holder = if kind.is_answer() { self.to } else { sender };
+                let holder = if kind.is_response() { self.to } else { sender };
                 nav.extend(Nav { until: self.nav, check, holder });
             }
         }
@@ -134,6 +135,8 @@ impl Transmission {
 struct SpatialStation {
     frame: Option<Frame>,
     stage: ExchangeStage,
+    /// Its exchange, the last that it began.
+    exchange: Exchange,
     /// Whether its last CTS-to-self collided.
     cts_to_self_collided: bool,
     /// Receiver of its next response, or of its data after a CTS.
@@ -235,7 +238,7 @@ impl SpatialChannel {
         let intervals = Intervals::new(timing.slot, timing.difs, access.eifs(), timing.preamble);
         let guard_rate = access.protection.unwrap_or(timing.basic_rate);
         let nothing_sent = Transmission {
-            kind: ExchangeStep::Ack,
+            kind: ExchangeFrame::Ack,
             to: BROADCAST,
             rate: timing.basic_rate,
             start: Time::ZERO,
@@ -295,6 +298,7 @@ impl SpatialChannel {
             space.stations.push(SpatialStation {
                 frame: None,
                 stage: ExchangeStage::Rest,
+                exchange: Exchange::new(Purpose::Broadcast, Protection::None, 1),
                 cts_to_self_collided: false,
                 peer: BROADCAST,
                 contention: Contention::new(station),

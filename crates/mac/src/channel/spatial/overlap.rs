@@ -24,7 +24,7 @@ use super::rx_power::RxWord;
 use super::signal::Signals;
 use super::{ExchangeStage, SpatialChannel};
 use crate::edcaf::WidthCounters;
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 use crate::{Call, Eifs};
 
 choice! {
@@ -326,8 +326,8 @@ impl SpatialChannel {
     fn width_of(&self, sender: u32) -> usize {
         let transmission = &self.transmissions[sender as usize];
         let initiator = match transmission.kind {
-            ExchangeStep::CfEnd => self.stations[sender as usize].peer, // the holder of the TXOP
-            kind if kind.is_answer() => transmission.to,
+            ExchangeFrame::CfEnd => self.stations[sender as usize].peer, // the holder of the TXOP
+            kind if kind.is_response() => transmission.to,
             _ => sender,
         };
         self.edca.as_ref().map_or(0, |edca| edca.edcafs.width_of(edca.current_of(initiator)))
@@ -340,10 +340,10 @@ impl SpatialChannel {
         let Some(overlap) = &mut signals.overlap else { return };
         let width = width.min(overlap.settings.channels[sender as usize].width() as usize);
         let transmission = &self.transmissions[sender as usize];
-        let is_duplicate = transmission.kind != ExchangeStep::Data;
+        let is_duplicate = transmission.kind != ExchangeFrame::Data;
         overlap.now = now;
         overlap.sender = sender;
-        let is_rts = transmission.kind == ExchangeStep::Rts;
+        let is_rts = transmission.kind == ExchangeFrame::Rts;
         let idle_at_receiver = if is_rts { overlap.idle_width(now, transmission.to) } else { 0 };
         overlap.sent[sender as usize] = SentFrame { width, is_duplicate, idle_at_receiver };
         if !is_duplicate {

@@ -4,8 +4,7 @@
 use wifair_units::Time;
 
 use super::{Call, SpatialChannel, Transmission};
-use crate::exchange::ExchangeStep;
-use crate::station::Frame;
+use crate::interpreter::Exchange;
 use crate::{AirTime, MacEvent};
 
 /// An exchange in a single step: there is none.
@@ -64,21 +63,11 @@ impl SpatialChannel {
         unreachable!("{ALL_HAVE_CATEGORIES}")
     }
 
-    pub(super) fn open_dcf(&mut self, _now: Time, _sender: u32) -> ExchangeStep {
+    pub(super) fn open_dcf(&mut self, _now: Time, _sender: u32) -> Exchange {
         unreachable!("{ALL_HAVE_CATEGORIES}")
     }
 
-    pub(super) fn first_frame_of(&self, _frame: &Frame) -> ExchangeStep {
-        unreachable!("{ALL_HAVE_CATEGORIES}")
-    }
-
-    pub(super) fn end_of_data(
-        &mut self,
-        _sender: u32,
-        _transmission: &Transmission,
-        _read: bool,
-        _call: &mut Call<'_>,
-    ) -> MacEvent {
+    pub(super) fn end_of_data(&mut self, _sender: u32, _transmission: &Transmission, _read: bool) -> MacEvent {
         unreachable!("{ALL_HAVE_CATEGORIES}")
     }
 

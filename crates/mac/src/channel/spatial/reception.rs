@@ -10,7 +10,7 @@ use super::radio_links::Hearing;
 use super::rx_power::RxWord;
 use super::signal::ReceptionErrors;
 use super::{SpatialChannel, Transmission};
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 use crate::{BROADCAST, Eifs};
 use wifair_phy::{Band, CaptureEffect, Interference, ModulationClass};
 
@@ -81,8 +81,8 @@ impl SpatialChannel {
     fn class_of(&self, sender: u32) -> ModulationClass {
         let Transmission { kind, to, rate, .. } = self.transmissions[sender as usize];
         let mode = self.edca.as_ref().and_then(|edca| match kind {
-            ExchangeStep::Data if to == BROADCAST => None,
-            ExchangeStep::Data => edca.edcafs.mode_towards(sender as usize, to).map(|mode| mode.tx),
+            ExchangeFrame::Data if to == BROADCAST => None,
+            ExchangeFrame::Data => edca.edcafs.mode_towards(sender as usize, to).map(|mode| mode.tx),
             _ => edca.extended_response(kind, to).map(|extended| extended.mode),
         });
         match mode {

@@ -10,7 +10,7 @@ use super::super::window::Mpdu;
 use super::super::{Access, BROADCAST, Call, Edcaf, Edcafs, MacEvent, Station, Task, number, rate_of};
 use super::EdcafShortcuts;
 use crate::Eifs;
-use crate::exchange::{ExchangeStep, Protection, Purpose};
+use crate::exchange::{ExchangeFrame, Protection, Purpose};
 
 /// The frame that an EDCAF is trying to send.
 #[derive(Clone, Copy, Debug)]
@@ -204,7 +204,7 @@ impl Edcafs {
         let SingleAirs { psdu, data, width, ack, protection, .. } = frame.airs;
         ppdu.set_airs(psdu, data, ack, protection);
         ppdu.width = width;
-        if !ppdu.begins_with(ExchangeStep::Rts) {
+        if !ppdu.begins_with(ExchangeFrame::Rts) {
             ppdu.count_as(1, counters);
         }
     }

@@ -6,7 +6,8 @@ use super::AggregateReception;
 use crate::channel::spatial::backoff_timers::TimerAction;
 use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialStation, Transmission};
 use crate::edcaf::{Edcaf, SlotRules};
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
+use crate::interpreter::Exchange;
 use crate::{BROADCAST, MacEvent};
 
 impl SpatialChannel {
@@ -44,8 +45,8 @@ impl SpatialChannel {
         backoff.contends = edca.contends(sender);
     }
 
-    /// `sender` starts an exchange; returns the type of its first frame.
-    pub(in crate::channel::spatial) fn open_in(&mut self, sender: u32, call: &mut Call<'_>) -> ExchangeStep {
+    /// `sender` starts an exchange, which is returned.
+    pub(in crate::channel::spatial) fn open_in(&mut self, sender: u32, call: &mut Call<'_>) -> Exchange {
         let now = call.now;
         let edca = self.edca.as_deref_mut().expect("the stations have categories");
         let index = edca.current[sender as usize];
@@ -63,7 +64,7 @@ impl SpatialChannel {
                 edca.edcafs.set_rate(index, rate);
             }
         }
-        edca.edcafs.contenders[index].ppdu.first_step()
+        edca.edcafs.contenders[index].ppdu.exchange()
     }
 
     /// Starts to track the reception of the PPDU of `sender` at `to`, if it has several MPDUs or there are bit errors.
@@ -131,7 +132,7 @@ impl SpatialChannel {
         edca.ppdu_of(sender).lost_part(alone)
     }
 
-    /// Ends the data or BlockAckReq of `sender`.
+    /// Ends the data or BlockAckReq of `sender`. Returns the packet of a broadcast.
     pub(in crate::channel::spatial) fn end_of_ppdu(
         &mut self,
         sender: u32,
@@ -139,44 +140,18 @@ impl SpatialChannel {
         read: bool,
         call: &mut Call<'_>,
     ) -> MacEvent {
-        let now = call.now;
-        let protection = self.rts + self.cts;
+        let is_cts_lost = self.stations[sender as usize].cts_to_self_collided;
         let edca = self.categories();
         let index = edca.current[sender as usize];
-        let contender = &mut edca.edcafs.contenders[index];
-        let ppdu = &contender.ppdu;
-        let counters = &mut edca.edcafs.counters[sender as usize];
-        if ppdu.begins_with(ExchangeStep::Rts) {
-            counters.control += protection;
-        }
         // An A-MPDU may arrive in part despite a collision. A broadcast counts as received if some station received it.
         let is_broadcast = transmission.to == BROADCAST;
         let counts = (read && !is_broadcast) || !transmission.collided;
-        match counts {
-            true if ppdu.is_dataless() => counters.control += ppdu.air,
-            true => {
-                counters.data += ppdu.air;
-                contender.counters.data_air += ppdu.air;
-            }
-            false => {}
+        edca.edcafs.end_ppdu(index, (read, !counts), is_cts_lost, call);
+        if !(is_broadcast && read) {
+            return MacEvent::Nothing;
         }
-        let (id, answer) = (ppdu.sole().first, ppdu.step_after(transmission.kind));
-        if counts {
-            self.count_cts_to_self(sender);
-        }
-        if transmission.to == BROADCAST {
-            self.end_broadcast(now, sender);
-            if !read {
-                return MacEvent::Nothing;
-            }
-            self.categories().edcafs.receive_broadcast(index);
-            return MacEvent::Broadcast { from: sender, id };
-        }
-        if read {
-            self.categories().edcafs.receive(index, call);
-        }
-        self.answer(sender, transmission, answer.filter(|_| read), call);
-        if read { self.categories().edcafs.report_next() } else { MacEvent::Nothing }
+        edca.edcafs.receive_broadcast(index);
+        MacEvent::Broadcast { from: sender, id: edca.edcafs.contenders[index].ppdu.sole().first }
     }
 
     /// Completes an exchange of `station`. Another follows after SIFS if the TXOP allows it, otherwise a backoff,
@@ -197,7 +172,7 @@ impl SpatialChannel {
             return;
         }
         if holds && edca.edcafs.releases_txop(index, now) {
-            self.plan(now, station, ExchangeStep::CfEnd, station);
+            self.plan(now, station, ExchangeFrame::CfEnd, station);
             return;
         }
         let left = edca.edcafs.left_of_txop(index, now);
@@ -216,8 +191,8 @@ impl SpatialChannel {
         is_current
             && *peer == station
             && match stage {
-                ExchangeStage::Due(kind) => *kind == ExchangeStep::CfEnd,
-                ExchangeStage::Sends => self.transmissions[station as usize].kind == ExchangeStep::CfEnd,
+                ExchangeStage::Due(kind) => *kind == ExchangeFrame::CfEnd,
+                ExchangeStage::Sends => self.transmissions[station as usize].kind == ExchangeFrame::CfEnd,
                 _ => false,
             }
     }
@@ -257,7 +232,7 @@ impl SpatialChannel {
             return;
         }
         self.stop_categories(now, ap);
-        self.plan(now, ap, ExchangeStep::CfEnd, holder);
+        self.plan(now, ap, ExchangeFrame::CfEnd, holder);
     }
 
     /// Draws a backoff for a category of `station`, which contends if it has `more` to send.

@@ -22,7 +22,7 @@ use self::two_navs::TwoNavs;
 use super::{Call, RadioLinks, SpatialChannel};
 use crate::category::Category;
 use crate::edcaf::{EdcaSettings, EdcaStation, Edcafs};
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 use crate::extended_response::ExtendedResponse;
 use crate::frame::Ppdu;
 use crate::station::Contention;
@@ -66,18 +66,18 @@ impl SpatialEdca {
     }
 
     /// Rate of a frame of this kind in the exchange of `station`: its data or BlockAckReq, or the response.
-    pub fn rate_of(&self, station: u32, kind: ExchangeStep) -> BitRate {
+    pub fn rate_of(&self, station: u32, kind: ExchangeFrame) -> BitRate {
         let (number, ppdu) = (station as usize, self.ppdu_of(station));
         match kind {
-            ExchangeStep::Data => self.edcafs.data_rate(number, ppdu),
-            ExchangeStep::BlockAckReq | ExchangeStep::Action => self.edcafs.control_rate(number, ppdu.sole().station),
+            ExchangeFrame::Data => self.edcafs.data_rate(number, ppdu),
+            ExchangeFrame::BlockAckReq | ExchangeFrame::Action => self.edcafs.control_rate(number, ppdu.sole().station),
             _ => self.edcafs.response_rate(self.current_of(station)),
         }
     }
 
     /// The frame of this kind to `initiator`, if it is a response that is not in non-HT format.
-    pub fn extended_response(&self, kind: ExchangeStep, initiator: u32) -> Option<&ExtendedResponse> {
-        if !matches!(kind, ExchangeStep::Ack | ExchangeStep::BlockAck) {
+    pub fn extended_response(&self, kind: ExchangeFrame, initiator: u32) -> Option<&ExtendedResponse> {
+        if !matches!(kind, ExchangeFrame::Ack | ExchangeFrame::BlockAck) {
             return None;
         }
         let ppdu = self.ppdu_of(initiator);

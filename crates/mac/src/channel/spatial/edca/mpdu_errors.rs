@@ -114,7 +114,7 @@ impl SpatialEdca {
         let on_air = self.on_air(sender, transmission)?;
         let chunks = &self.chunks[station as usize];
         let preamble = libm::exp(log_success);
-        if !is_receiver || transmission.kind.is_answer() {
+        if !is_receiver || transmission.kind.is_response() {
             let mut none = 1.0;
             for place in 0..on_air.mpdus.len() {
                 none *= -libm::expm1(on_air.log_success(place, chunks));

@@ -9,7 +9,7 @@ use wifair_units::Time;
 use crate::BROADCAST;
 use crate::channel::nav::Nav;
 use crate::channel::spatial::{SpatialChannel, Transmission};
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 
 /// See the [module](self).
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl SpatialChannel {
         let Some(navs) = &edca.navs[station as usize] else { return false };
         let (ap, of_sender) = (edca.aps[station as usize], edca.aps[sender as usize]);
         match frame.kind {
-            ExchangeStep::Cts | ExchangeStep::Ack => {
+            ExchangeFrame::Cts | ExchangeFrame::Ack => {
                 let is_saved = navs.holder == Some(frame.to) && navs.intra_bss.end() >= now;
                 !is_saved && ap != Some(frame.to)
             }
@@ -71,7 +71,7 @@ impl SpatialChannel {
         let is_inter_bss = self.is_inter_bss(now, station, sender, frame);
         let navs = self.edca.as_deref_mut().and_then(|edca| edca.two_navs(station));
         let navs = navs.expect("an HE station has two NAVs");
-        if !is_inter_bss && !frame.kind.is_answer() {
+        if !is_inter_bss && !frame.kind.is_response() {
             navs.holder = Some(sender);
         }
         let nav = if is_inter_bss { &mut navs.basic } else { &mut navs.intra_bss };

@@ -12,7 +12,7 @@ use crate::channel::spatial::backoff_state::Intervals;
 use crate::channel::spatial::backoff_timers::TimerAction;
 use crate::channel::spatial::bitset::place;
 use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel};
-use crate::exchange::ExchangeStep;
+use crate::exchange::ExchangeFrame;
 use crate::{AirTime, BROADCAST, MacEvent};
 
 /// Phase of an exchange.
@@ -156,7 +156,7 @@ impl SpatialChannel {
         self.backoff_timers.clear(receiver);
         self.signals.eifs_pending.put(receiver, false);
         let answering = &mut self.stations[receiver as usize];
-        answering.stage = ExchangeStage::Due(ExchangeStep::Ack);
+        answering.stage = ExchangeStage::Due(ExchangeFrame::Ack);
         answering.peer = sender;
         let awaiting = &mut self.stations[sender as usize];
         awaiting.stage = ExchangeStage::Awaits;
@@ -240,12 +240,13 @@ impl SpatialChannel {
     pub(in crate::channel::spatial) fn split_exchange(&mut self) {
         let Some(exchange) = self.exchange.take() else { return };
         let AtomicExchange { sender, receiver, start, ack_start, .. } = exchange;
-        let data = self.compose(start, sender, ExchangeStep::Data);
+        let data = self.compose(start, sender, ExchangeFrame::Data);
         if exchange.phase == AtomicPhase::Data {
             self.switch_to_transmission(sender);
             self.send(sender, data);
             return self.check_initial_collision(sender);
         }
+        self.stations[sender as usize].exchange.end_frame(true);
         self.transmissions[sender as usize] = data;
         self.begin_reception(start, sender, data.end);
         self.end_reception(data.end, sender, &data);
@@ -254,7 +255,7 @@ impl SpatialChannel {
         }
         self.accounting.account(ack_start, &mut self.transmissions);
         self.stations[receiver as usize].stage = ExchangeStage::Sends;
-        let ack = self.compose(ack_start, receiver, ExchangeStep::Ack);
+        let ack = self.compose(ack_start, receiver, ExchangeFrame::Ack);
         self.switch_to_transmission(receiver);
         self.send(receiver, ack);
         self.check_initial_collision(receiver);

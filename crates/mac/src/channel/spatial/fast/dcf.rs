@@ -6,7 +6,8 @@
 use wifair_units::Time;
 
 use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialStation, Transmission};
-use crate::exchange::ExchangeStep;
+use crate::exchange::{ExchangeFrame, Protection, Purpose};
+use crate::interpreter::Exchange;
 use crate::station::{Frame, frame_length};
 use crate::{BROADCAST, IdleAccess, MacEvent};
 use wifair_queue::{AirUse, Discipline};
@@ -17,7 +18,7 @@ impl SpatialChannel {
         let from = self.errors[sender as usize].data_from;
         let errors = &mut self.errors[transmission.to as usize];
         let lost =
-            if transmission.kind == ExchangeStep::Data { errors.loses_data(from) } else { errors.loses_control() };
+            if transmission.kind == ExchangeFrame::Data { errors.loses_data(from) } else { errors.loses_control() };
         lost | (!self.outages.is_empty() && self.meets_outage(sender, transmission))
     }
 
@@ -115,8 +116,8 @@ impl SpatialChannel {
         frame.ack = self.airs.of(timing, timing.sizes.ack, timing.answer_rate(frame.rate));
     }
 
-    /// `sender` starts an exchange; returns the type of its first frame.
-    pub(in crate::channel::spatial) fn open_dcf(&mut self, now: Time, sender: u32) -> ExchangeStep {
+    /// `sender` starts an exchange, which is returned.
+    pub(in crate::channel::spatial) fn open_dcf(&mut self, now: Time, sender: u32) -> Exchange {
         let backoff = &mut self.backoffs[sender as usize];
         backoff.contends = false;
         backoff.immediate = false;
@@ -126,17 +127,20 @@ impl SpatialChannel {
         if is_unicast && self.rates.is_some() {
             self.choose_rate(now, sender);
         }
-        self.first_frame_of(self.stations[sender as usize].frame.as_ref().expect("a sender has a frame"))
+        self.exchange_with(self.stations[sender as usize].frame.as_ref().expect("a sender has a frame"))
     }
 
-    /// Type of the frame with which the exchange of `frame` begins.
-    pub(in crate::channel::spatial) fn first_frame_of(&self, frame: &Frame) -> ExchangeStep {
-        if frame.to != BROADCAST && self.access.protects(frame.length) {
-            ExchangeStep::Rts
-        } else if self.access.protection.is_some() && !self.access.timing.is_dsss(frame.rate) {
-            ExchangeStep::CtsToSelf
-        } else {
-            ExchangeStep::Data
+    /// The exchange of `frame`.
+    fn exchange_with(&self, frame: &Frame) -> Exchange {
+        let (purpose, protection) = match frame.to {
+            BROADCAST => (Purpose::Broadcast, Protection::None),
+            _ if self.access.protects(frame.length) => (Purpose::Single, Protection::RtsCts),
+            _ => (Purpose::Single, Protection::None),
+        };
+        let is_unread = || self.access.protection.is_some() && !self.access.timing.is_dsss(frame.rate);
+        match protection {
+            Protection::None if is_unread() => Exchange::new(purpose, Protection::CtsToSelf, 1),
+            _ => Exchange::new(purpose, protection, 1),
         }
     }
 
@@ -146,9 +150,7 @@ impl SpatialChannel {
         sender: u32,
         transmission: &Transmission,
         read: bool,
-        call: &mut Call<'_>,
     ) -> MacEvent {
-        let now = call.now;
         let frame = self.stations[sender as usize].frame.as_mut().expect("a sender of data has a frame");
         let is_new = read && !frame.received;
         frame.received |= read;
@@ -162,12 +164,11 @@ impl SpatialChannel {
             counters.data += air;
             self.count_cts_to_self(sender);
         }
-        if transmission.to == BROADCAST {
-            self.end_broadcast(now, sender);
-            return if is_new { MacEvent::Broadcast { from: sender, id } } else { MacEvent::Nothing };
+        match transmission.to {
+            _ if !is_new => MacEvent::Nothing,
+            BROADCAST => MacEvent::Broadcast { from: sender, id },
+            to => MacEvent::Packet { to, id },
         }
-        self.answer(sender, transmission, read.then_some(ExchangeStep::Ack), call);
-        if is_new { MacEvent::Packet { to: transmission.to, id } } else { MacEvent::Nothing }
     }
 
     /// Completes a frame: contention window and retry counts are reset, and a backoff follows whether or not there is
