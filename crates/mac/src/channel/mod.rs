@@ -123,30 +123,30 @@ impl Channel {
     /// Removes the next packet that receivers pass up at the same instant as the packet last reported.
     #[inline]
     pub fn take_passed_up(&mut self) -> Option<PacketId> {
-        if let Self::General(general) = self { general.edcafs_mut().take_passed_up().map(|(_, id)| id) } else { None }
+        if let Self::General(general) = self { general.edcafs_mut().deliveries.take().map(|(_, id)| id) } else { None }
     }
 
     /// How long before its PPDU ended the packet last reported was received, if recipients pass MPDUs up one by one.
     #[inline]
     #[must_use]
     pub fn lead(&self) -> Duration {
-        self.edcafs().map_or(Duration::ZERO, Edcafs::lead)
+        self.edcafs().map_or(Duration::ZERO, |edcafs| edcafs.deliveries.lead())
     }
 
     /// Removes that packet if `is_wanted` accepts it.
     #[inline]
     pub fn take_passed_up_if(&mut self, is_wanted: impl FnOnce(PacketId) -> bool) -> Option<PacketId> {
         let Self::General(general) = self else { return None };
-        let edcafs = general.edcafs_mut();
-        let next = edcafs.released.up.rest().first().is_some_and(|(_, id)| is_wanted(*id));
-        if next { edcafs.take_passed_up().map(|(_, id)| id) } else { None }
+        let deliveries = &mut general.edcafs_mut().deliveries;
+        let next = deliveries.rest().first().is_some_and(|(_, id)| is_wanted(*id));
+        if next { deliveries.take().map(|(_, id)| id) } else { None }
     }
 
     /// The packets that receivers pass up at the same instant as the packet last reported, with their receivers.
     #[inline]
     #[must_use]
     pub fn passed_up(&self) -> &[(u32, PacketId)] {
-        if let Self::General(general) = self { general.edcafs().released.up.rest() } else { &[] }
+        if let Self::General(general) = self { general.edcafs().deliveries.rest() } else { &[] }
     }
 
     /// For each of these packets, how long before the end of its PPDU it was received, if recipients pass MPDUs up one
@@ -154,14 +154,14 @@ impl Channel {
     #[inline]
     #[must_use]
     pub fn passed_up_leads(&self) -> &[Duration] {
-        if let Self::General(general) = self { general.edcafs().released.up.rest_leads() } else { &[] }
+        if let Self::General(general) = self { general.edcafs().deliveries.rest_leads() } else { &[] }
     }
 
     /// Removes the next `count` packets passed up.
     #[inline]
     pub fn skip_passed_up(&mut self, count: usize) {
         if let Self::General(general) = self {
-            general.edcafs_mut().skip_passed_up(count);
+            general.edcafs_mut().deliveries.skip(count);
         }
     }
 
@@ -270,13 +270,13 @@ impl Channel {
     /// four.
     #[must_use]
     pub fn delays(&self) -> Option<&[Histogram; 4]> {
-        self.edcafs().map(Edcafs::delays)
+        self.edcafs().map(|edcafs| edcafs.deliveries.delays())
     }
 
     /// Restarts the measurement of [`Channel::delays`].
     pub fn restart_delays(&mut self) {
         if let Some(edcafs) = self.edcafs_mut() {
-            edcafs.restart_delays();
+            edcafs.deliveries.restart_delays();
         }
     }
 

@@ -203,13 +203,13 @@ impl Edcafs {
 
     /// Ends the agreement of an EDCAF for one of its windows.
     fn end_agreement(&mut self, now: Time, originator: usize, place: usize) {
-        let before = self.released.up.mark();
+        let before = self.deliveries.released.up.mark();
         let Edcaf { windows, requests, counters, .. } = &mut self.contenders[originator];
-        windows[place].end_agreement(now, &self.chain, &mut self.released);
+        windows[place].end_agreement(now, &self.chain, &mut self.deliveries.released);
         counters.reorder_delay += windows[place].take_reorder_delay();
         requests.retain(|waiting| *waiting != place);
         self.note_passed_up(now, originator, before);
-        self.report_passed_up(now); // nothing is lost
+        self.deliveries.report_from(now); // nothing is lost
         self.find_reorder_timeout(now);
     }
 }

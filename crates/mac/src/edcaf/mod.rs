@@ -11,6 +11,7 @@
 
 mod agreement;
 mod arrival_times;
+mod deliveries;
 mod edca_function;
 #[cfg_attr(not(feature = "fast"), path = "plain.rs")]
 mod fast;
@@ -31,11 +32,10 @@ use wifair_phy::ModulationClass;
 use wifair_phy::rate::Adaptation;
 use wifair_units::{BitRate, Bytes, Duration, Time};
 
-use self::arrival_times::ArrivalTimes;
+use self::deliveries::Deliveries;
 pub(crate) use self::edca_function::{Edcaf, Task};
 use self::fast::{EdcafShortcuts, Shortcuts, SingleAirs};
 use self::links::{IdealModes, ModeChoice, StationLink};
-use self::released::Released;
 pub use self::settings::{
     AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings,
     SlotRules, WidthCounters,
@@ -50,7 +50,6 @@ use crate::frame::Ppdu;
 use crate::queue_hooks::{AirUseMeter, PausedQueues};
 use crate::station::{Contention, Errors, frame_length};
 use crate::{Access, BROADCAST, Call, Counters, MacEvent};
-use wifair_metrics::Histogram;
 use wifair_queue::{AirUse, Cause, Gauge, Queue};
 
 /// State of a station that does not depend on the category.
@@ -106,13 +105,8 @@ pub struct Edcafs {
     /// The categories of the first station, those of the second, and so on; highest priority first.
     pub(crate) contenders: Vec<Edcaf>,
     pub(crate) chain: Chain,
-    /// Arrival time of each packet in its queue.
-    arrived: ArrivalTimes,
-    /// Time from a packet's arrival in its queue until the receiver passes it up, by category.
-    delays: [Histogram; 4],
-    /// Packets received and not yet reported, and since when.
-    pub(crate) released: Released,
-    released_at: Time,
+    /// Packets received and not yet reported, and the delays of all.
+    pub(crate) deliveries: Deliveries,
     /// When the first recipient stops waiting for a missing MPDU, or the inactivity of agreements is checked.
     reorder_timeout: Time,
     /// When the first agreement ends, unless data are received under it.
@@ -207,10 +201,7 @@ impl Edcafs {
             air_to: AirToStations::new(stations.len()),
             categories,
             chain: Chain::default(),
-            arrived: ArrivalTimes::default(),
-            delays: Default::default(),
-            released: Released::default(),
-            released_at: Time::NEVER,
+            deliveries: Deliveries::new(categories),
             reorder_timeout: Time::NEVER,
             inactive_at: Time::NEVER,
             blocked: vec![],
@@ -248,7 +239,7 @@ impl Edcafs {
     #[inline]
     #[must_use]
     pub fn next(&self) -> Time {
-        self.paused_queues.next().min(self.released_at).min(self.reorder_timeout).min(self.shortcuts.next())
+        self.paused_queues.next().min(self.deliveries.since()).min(self.reorder_timeout).min(self.shortcuts.next())
     }
 
     /// Sets the parameters of a station's last category, from its next frame on. Returns its AIFS if that changes.
@@ -326,7 +317,7 @@ impl Edcafs {
             let single = matches!(&contender.task, Some(Task::Single(frame)) if frame.undelivered().is_some());
             contender.waiting.len() + windows + contender.packets_in_run() + usize::from(single)
         };
-        self.contenders.iter().map(held).sum::<usize>() + self.released.up.rest().len() + self.shortcuts.packets()
+        self.contenders.iter().map(held).sum::<usize>() + self.deliveries.rest().len() + self.shortcuts.packets()
     }
 
     /// Lengths of the access points' queues over time, in the order in which the access points were given.
@@ -411,7 +402,7 @@ impl Edcafs {
         let packet = &call.packets[id];
         let index = self.index_for(station, category, packet);
         let contender = &mut self.contenders[index];
-        self.arrived.note(id, now);
+        self.deliveries.arrived.note(id, now);
         if let Some(rules) = &self.aggregation {
             let to = call.next_hops.of(packet);
             if rules.count_in_flight && contender.waiting_and_in_flight(to) >= contender.limit {
@@ -476,7 +467,8 @@ impl Edcafs {
         {
             let packet = &packets[id];
             let to = next_hops.of(packet);
-            let expires = self.aggregation.as_ref().map_or(Time::NEVER, |rules| rules.expiry(id, &self.arrived));
+            let expires =
+                self.aggregation.as_ref().map_or(Time::NEVER, |rules| rules.expiry(id, &self.deliveries.arrived));
             if expires <= now {
                 dropped.push((id, Cause::Expired));
                 continue;

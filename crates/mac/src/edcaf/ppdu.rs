@@ -164,7 +164,7 @@ impl Edcafs {
                     && let Some(room) = limit.checked_sub(builder.next + behind)
                     && let Some((id, packet)) = waiting.dequeue_for(now, to, room, packets, dropped, next_hops)
                 {
-                    let expires = rules.expiry(id, &self.arrived);
+                    let expires = rules.expiry(id, &self.deliveries.arrived);
                     if expires <= now {
                         dropped.push((id, Cause::Expired));
                         continue;
@@ -205,7 +205,7 @@ impl Edcafs {
                 let Some(room) = room.checked_sub(llc) else { break };
                 let next = waiting.dequeue_for(now, to, room, packets, dropped, next_hops);
                 let Some((id, packet)) = next else { break };
-                let expires = rules.expiry(id, &self.arrived);
+                let expires = rules.expiry(id, &self.deliveries.arrived);
                 if expires <= now {
                     dropped.push((id, Cause::Expired));
                     continue;

@@ -1,17 +1,15 @@
 //! The recipient's side: which MPDUs are received and passed up, and when it stops waiting for a missing MPDU.
 
-use wifair_packet::PacketId;
 use wifair_units::{Duration, Time};
 
 use super::{Call, Edcaf, Edcafs, MacEvent, Task, number};
 use crate::exchange::Protection;
-use wifair_metrics::Histogram;
 use wifair_queue::Cause;
 
 impl Edcafs {
     /// Processes the packets released by a window of this station.
     pub(crate) fn note_released(&mut self, station: usize, call: &mut Call<'_>) {
-        let released = &mut self.released;
+        let released = &mut self.deliveries.released;
         if !released.lost.is_empty() {
             call.retry_limit_drops.extend(released.lost.drain(..).map(|id| (number(station), id)));
         }
@@ -20,14 +18,7 @@ impl Edcafs {
                 call.dropped.extend(packets.drain(..).map(|id| (id, cause)));
             }
         }
-        self.report_passed_up(call.now);
-    }
-
-    /// Packets that a recipient has passed up are reported at once.
-    pub(super) fn report_passed_up(&mut self, now: Time) {
-        if !self.released.up.rest().is_empty() {
-            self.released_at = now;
-        }
+        self.deliveries.report_from(call.now);
     }
 
     /// Lets recipients give up waiting for missing MPDUs after the reordering timeout.
@@ -41,11 +32,11 @@ impl Edcafs {
         let mut blocked = std::mem::take(&mut self.blocked);
         blocked.sort_unstable();
         for (index, place) in &blocked {
-            let before = self.released.up.mark();
+            let before = self.deliveries.released.up.mark();
             let Edcaf { windows, counters, .. } = &mut self.contenders[*index];
             let window = &mut windows[*place];
             while window.blocked_since().is_some_and(|since| since + timeout <= now) {
-                window.time_out(now, &self.chain, &mut self.released);
+                window.time_out(now, &self.chain, &mut self.deliveries.released);
             }
             counters.reorder_delay += window.take_reorder_delay();
             self.note_passed_up(now, *index, before);
@@ -75,17 +66,7 @@ impl Edcafs {
         if let Some(event) = self.report_run() {
             return event;
         }
-        self.take_passed_up().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
-    }
-
-    /// Removes the next packet passed up, if there is one.
-    #[inline]
-    pub(crate) fn take_passed_up(&mut self) -> Option<(u32, PacketId)> {
-        let next = self.released.up.take();
-        if self.released.up.rest().is_empty() {
-            self.released_at = Time::NEVER;
-        }
-        next
+        self.deliveries.take().map_or(MacEvent::Nothing, |(to, id)| MacEvent::Packet { to, id })
     }
 
     /// Whether recipients pass the MPDUs of a PPDU up one by one.
@@ -94,26 +75,11 @@ impl Edcafs {
         self.has_block_ack() && self.aggregation.as_ref().is_some_and(|rules| rules.pass_up_singly)
     }
 
-    /// How long before its PPDU ended the packet last reported was received, if recipients pass MPDUs up one by one.
-    #[inline]
-    pub(crate) const fn lead(&self) -> Duration {
-        self.released.up.lead()
-    }
-
-    /// Removes the next `count` packets passed up.
-    #[inline]
-    pub(crate) fn skip_passed_up(&mut self, count: usize) {
-        self.released.up.skip(count);
-        if self.released.up.rest().is_empty() {
-            self.released_at = Time::NEVER;
-        }
-    }
-
     /// Handles what is due at `now`, whatever the channel does: packets passed up, and recipients that stop waiting.
     #[inline]
     pub(crate) fn due(&mut self, call: &mut Call<'_>) -> Option<MacEvent> {
         let now = call.now;
-        if self.released_at <= now {
+        if self.deliveries.since() <= now {
             return Some(self.report_next());
         }
         if self.reorder_timeout <= now {
@@ -163,8 +129,8 @@ impl Edcafs {
         let now = call.now;
         if matches!(self.contenders[sender].task, Some(Task::Single(_))) {
             if let MacEvent::Packet { to, id } = self.receive_single(now, sender) {
-                self.released.up.push(to, id);
-                self.released_at = now;
+                self.deliveries.released.up.push(to, id);
+                self.deliveries.report_from(now);
             }
             return;
         }
@@ -181,31 +147,34 @@ impl Edcafs {
         let Edcaf { ppdu, windows, task, counters, .. } = &mut self.contenders[sender];
         let place = task.expect("a sender has something to send").window();
         let window = &mut windows[place];
-        let before = self.released.up.mark();
+        let before = self.deliveries.released.up.mark();
         let was_blocked = window.blocked_since().is_some();
         window.used_at = now;
         if ppdu.is_request() {
-            window.request(now, &self.chain, &mut self.released);
+            window.request(now, &self.chain, &mut self.deliveries.released);
         } else if let Some(count) = window.expected().and_then(|first| ppdu.sole().run_from(first))
             && (times.is_none() || !window.has_msdus())
         {
-            window.receive_run(count, &self.chain, &mut self.released);
+            window.receive_run(count, &self.chain, &mut self.deliveries.released);
             if let Some(times) = times {
-                self.released.up.set_leads(before, times.left_after(ppdu.sole().mpdus.iter().map(|mpdu| mpdu.end)));
+                self.deliveries
+                    .released
+                    .up
+                    .set_leads(before, times.left_after(ppdu.sole().mpdus.iter().map(|mpdu| mpdu.end)));
             }
         } else if let Some(times) = times {
             let leads = times.left_after(ppdu.sole().mpdus.iter().map(|mpdu| mpdu.end));
             for (mpdu, lead) in ppdu.sole().mpdus.iter().zip(leads).filter(|(mpdu, _)| !mpdu.is_lost) {
-                let mark = self.released.up.mark();
-                window.receive(now - lead, mpdu.number, &self.chain, &mut self.released);
-                window.pass_up(now - lead, &self.chain, &mut self.released);
-                self.released.up.set_lead(mark, lead);
+                let mark = self.deliveries.released.up.mark();
+                window.receive(now - lead, mpdu.number, &self.chain, &mut self.deliveries.released);
+                window.pass_up(now - lead, &self.chain, &mut self.deliveries.released);
+                self.deliveries.released.up.set_lead(mark, lead);
             }
         } else {
             for number in ppdu.sole().read() {
-                window.receive(now, number, &self.chain, &mut self.released);
+                window.receive(now, number, &self.chain, &mut self.deliveries.released);
             }
-            window.pass_up(now, &self.chain, &mut self.released);
+            window.pass_up(now, &self.chain, &mut self.deliveries.released);
         }
         let is_blocked = window.blocked_since().is_some();
         counters.reorder_delay += window.take_reorder_delay();
@@ -219,38 +188,8 @@ impl Edcafs {
         self.note_released(station, call);
     }
 
-    /// Updates the delays for a packet passed up.
-    #[inline]
-    pub(super) fn note_delay(&mut self, now: Time, sender: usize, id: PacketId) {
-        if self.categories == self.delays.len() {
-            self.delays[sender % self.categories].add(now - self.arrived.of(id));
-        }
-    }
-
     /// Updates delays and counters for packets passed up since the mark `before`.
     pub(super) fn note_passed_up(&mut self, now: Time, sender: usize, before: usize) {
-        let (up, leads) = self.released.up.since(before);
-        self.contenders[sender].counters.passed_up += up.len() as u64;
-        if self.categories == self.delays.len() {
-            let delays = &mut self.delays[sender % self.categories];
-            let (apart, together) = up.split_at(leads.len());
-            let age = |id: PacketId| now - self.arrived.of(id);
-            delays.add_all(apart.iter().zip(leads).map(|((_, id), lead)| age(*id) - *lead));
-            delays.add_all(together.iter().map(|(_, id)| age(*id)));
-        }
-    }
-
-    /// Time from a packet's arrival in its sender's queue until its receiver passes it up, by category; empty if
-    /// stations do not have four.
-    #[must_use]
-    pub const fn delays(&self) -> &[Histogram; 4] {
-        &self.delays
-    }
-
-    /// Restarts the measurement of [`Edcafs::delays`].
-    pub fn restart_delays(&mut self) {
-        for delays in &mut self.delays {
-            delays.clear();
-        }
+        self.contenders[sender].counters.passed_up += self.deliveries.note_delays(now, sender, before);
     }
 }

@@ -76,7 +76,7 @@ impl Edcafs {
                     let is_exhausted =
                         limits.is_some_and(|(attempts, rts)| mpdu.attempts >= attempts || mpdu.rts_failures >= rts);
                     if is_exhausted || mpdu.expires <= now {
-                        let Released { lost, expired, .. } = &mut self.released;
+                        let Released { lost, expired, .. } = &mut self.deliveries.released;
                         let is_given_up =
                             window.discard(number, &self.chain, if is_exhausted { lost } else { expired });
                         given_up += u64::from(is_exhausted && is_given_up);
@@ -131,7 +131,7 @@ impl Edcafs {
         let window = &mut windows[place];
         let counters = &mut self.counters[station];
         for mpdu in &ppdu.sole().mpdus {
-            let is_given_up = window.discard(mpdu.number, &self.chain, &mut self.released.lost);
+            let is_given_up = window.discard(mpdu.number, &self.chain, &mut self.deliveries.released.lost);
             counters.retry_limit_drops += u64::from(is_given_up);
         }
         ppdu.build_state = None;

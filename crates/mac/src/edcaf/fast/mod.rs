@@ -101,7 +101,7 @@ impl Edcafs {
         let contender = &mut self.contenders[index];
         let is_taken = contender.task.is_some() && contender.waiting.append(id, packet);
         if is_taken {
-            self.arrived.note(id, now);
+            self.deliveries.arrived.note(id, now);
             let station = contender.station;
             match contender.ap {
                 None => {}
@@ -230,7 +230,7 @@ impl Edcafs {
     ) -> usize {
         let Some((index, ap)) = self.joined_by_trains(station, category) else { return 0 };
         let Some((mut last, first)) = train.clone().next() else { return 0 };
-        let (arrived, gauge, mut count) = (&mut self.arrived, ap.map(|ap| &mut self.ap_queues[ap]), 0);
+        let (arrived, gauge, mut count) = (&mut self.deliveries.arrived, ap.map(|ap| &mut self.ap_queues[ap]), 0);
         self.contenders[index].waiting.change_fifo(|fifo| {
             let (size, may_mark) = (packets[first].size, fifo.may_mark());
             let room = usize::try_from(fifo.room_until_full(size)).unwrap_or(usize::MAX);
@@ -283,7 +283,7 @@ impl Edcafs {
                 let ids = &ids[..count];
                 fifo.reserve(count as u64, size);
                 fifo.fill_reserved(ids.iter().copied());
-                ids.iter().for_each(|id| self.arrived.note(*id, now));
+                ids.iter().for_each(|id| self.deliveries.arrived.note(*id, now));
             }
             if let (Some(ap), true) = (ap, count > 0) {
                 let gauge = &mut self.ap_queues[ap];
@@ -315,7 +315,7 @@ impl Edcafs {
     fn enqueue_all(&mut self, index: usize, end: Time, packets: &mut Packets) {
         let Edcaf { shortcuts: EdcafShortcuts { source, .. }, waiting, .. } = &mut self.contenders[index];
         let Some(source) = source else { return };
-        let arrived = &mut self.arrived;
+        let arrived = &mut self.deliveries.arrived;
         waiting.change_fifo(|fifo| {
             if !source.reserve_arrivals(end, fifo) {
                 source.enqueue_arrivals(end, fifo, packets, |id, time| arrived.note(id, time));

@@ -249,8 +249,7 @@ impl Edcafs {
         };
         run.is_received = true;
         counters.passed_up += run.len();
-        if self.categories == self.delays.len() {
-            let delays = &mut self.delays[sender % self.categories];
+        if let Some(delays) = self.deliveries.delays_of(sender) {
             run.datagrams.ages(now, Duration::MAX, run.leads).for_each(|ages| delays.add_all(ages));
         }
         self.shortcuts.received_run = Some(number(sender));
@@ -309,7 +308,7 @@ impl Edcafs {
         let window = &mut windows[plan.place];
         let (count, number) = (run.len(), window.next());
         run.datagrams.write_out(count, packets, |first, count, time, interval| {
-            self.arrived.note_run(first, count, time, interval);
+            self.deliveries.arrived.note_run(first, count, time, interval);
             for id in first.and_following(count) {
                 window.push(Mpdu::new(id, plan.length, Time::NEVER));
             }
@@ -347,7 +346,7 @@ impl Edcafs {
         else {
             return;
         };
-        let arrived = &mut self.arrived;
+        let arrived = &mut self.deliveries.arrived;
         waiting.change_fifo(|fifo| {
             source.unwritten.write_out(most, packets, |first, count, time, interval| {
                 arrived.note_run(first, count, time, interval);
@@ -367,12 +366,12 @@ impl Edcafs {
         let Some(run) = &self.contenders[sender as usize].shortcuts.run else { return };
         let Some(RunPlan { to, .. }) = run.plan else { return };
         let mut datagrams = run.datagrams.clone(); // the sender counts them when it learns of their arrival
-        let (count, up, leads) = (datagrams.len(), &mut self.released.up, run.leads);
+        let (count, up, leads) = (datagrams.len(), &mut self.deliveries.released.up, run.leads);
         let mark = up.mark();
         datagrams.write_out(count, packets, |first, count, _, _| {
             up.push_all(first.and_following(count).map(|id| (to, id)));
         });
         up.set_leads(mark, (0..count).map(|place| leads.of(place)));
-        self.released_at = now;
+        self.deliveries.report_from(now);
     }
 }

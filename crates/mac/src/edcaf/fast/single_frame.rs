@@ -241,7 +241,7 @@ impl Edcafs {
         }
         let SingleFrame { to, id, .. } = *frame;
         counters.passed_up += 1;
-        self.note_delay(now, sender, id);
+        self.deliveries.note_delay(now, sender, id);
         MacEvent::Packet { to, id }
     }
 
@@ -257,7 +257,7 @@ impl Edcafs {
         counters.data_air += data;
         let station = &mut self.counters[*station];
         station.data += data;
-        self.note_delay(now, sender, id);
+        self.deliveries.note_delay(now, sender, id);
         (MacEvent::Packet { to, id }, ack)
     }
 
