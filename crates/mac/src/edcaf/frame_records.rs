@@ -40,7 +40,7 @@ impl Edcafs {
     }
 
     /// Whether `sender`, which sends nothing more in its TXOP at `now`, releases the rest with a CF-End after SIFS.
-    pub(crate) fn releases_txop(&self, sender: usize, now: Time) -> bool {
+    pub(super) fn releases_txop(&self, sender: usize, now: Time) -> bool {
         let left = self.left_of_txop(sender, now);
         left > Duration::ZERO && left >= self.access.timing.sifs + self.access.cf_end_air()
     }

@@ -12,6 +12,17 @@ use super::settings::AggregationRules;
 use super::{BROADCAST, Edcafs, Task};
 use crate::exchange::Purpose;
 
+/// What the holder of a TXOP does after an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterExchange {
+    /// It begins another.
+    Continues,
+    /// It releases the rest of its TXOP with a CF-End.
+    Releases,
+    /// Nothing: a backoff follows.
+    Ends,
+}
+
 impl Edcafs {
     /// Length up to which an A-MPDU may grow; zero without aggregation.
     pub(super) fn psdu_limit(
@@ -78,6 +89,17 @@ impl Edcafs {
     pub(super) fn protection_time(&self, psdu: Bytes, to: u32, sender: usize) -> Duration {
         let before = self.protection(psdu, to, sender, None).frames().iter();
         before.fold(Duration::ZERO, |time, step| time + self.access.control_air(*step) + self.access.timing.sifs)
+    }
+
+    /// What `sender` does SIFS after an exchange, if it holds the channel and has `more` to send.
+    pub(crate) fn after_exchange(&mut self, now: Time, sender: usize, more: bool) -> AfterExchange {
+        if more && self.fits_txop(now, sender) {
+            AfterExchange::Continues
+        } else if self.releases_txop(sender, now) {
+            AfterExchange::Releases
+        } else {
+            AfterExchange::Ends
+        }
     }
 
     /// Whether a sender's next exchange fits into its TXOP. Chooses the mode of its data, which determines how long

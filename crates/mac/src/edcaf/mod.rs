@@ -35,6 +35,7 @@ use wifair_units::{BitRate, Bytes, Duration, Time};
 use self::deliveries::Deliveries;
 pub(crate) use self::edca_function::{Edcaf, Task};
 use self::fast::{EdcafShortcuts, Shortcuts, SingleAirs};
+pub(crate) use self::limits::AfterExchange;
 use self::links::{IdealModes, ModeChoice, StationLink};
 pub use self::settings::{
     AggregationRules, CategoryCounters, CategorySettings, Classifier, EdcaSettings, EdcaStation, LinkSettings,

@@ -5,7 +5,7 @@ use wifair_units::{Duration, Time};
 
 use super::{GeneralChannel, GeneralPhase, SlotStart};
 use crate::channel::nav::Nav;
-use crate::edcaf::{Edcaf, Edcafs, number};
+use crate::edcaf::{AfterExchange, Edcaf, Edcafs, number};
 use crate::exchange::ExchangeFrame;
 use crate::interpreter::Following;
 use crate::{BROADCAST, Call, Eifs, MacEvent};
@@ -274,19 +274,18 @@ impl GeneralChannel {
         let excess = left.max(self.nav_excess(sender));
         self.set_navs(now, excess, Duration::ZERO);
         self.set_eifs_of_older(sender, now);
-        if more && self.edcafs.fits_txop(now, sender) {
-            self.phase = GeneralPhase::Gap;
-            self.next = now + self.edcafs.access.timing.sifs;
-            return;
+        let after_sifs = now + self.edcafs.access.timing.sifs;
+        match self.edcafs.after_exchange(now, sender, more) {
+            AfterExchange::Continues => (self.phase, self.next) = (GeneralPhase::Gap, after_sifs),
+            AfterExchange::Releases => {
+                (self.phase, self.next) = (GeneralPhase::CfEnd, after_sifs + self.edcafs.access.cf_end_air());
+            }
+            AfterExchange::Ends => {
+                self.set_navs(now, excess, left);
+                self.finish(now, left, more);
+                self.hold_older(now, sender);
+            }
         }
-        if self.edcafs.releases_txop(sender, now) {
-            self.phase = GeneralPhase::CfEnd;
-            self.next = now + self.edcafs.access.timing.sifs + self.edcafs.access.cf_end_air();
-            return;
-        }
-        self.set_navs(now, excess, left);
-        self.finish(now, left, more);
-        self.hold_older(now, sender);
     }
 
     /// Accounts for the air time of a CF-End that ends at `now`.

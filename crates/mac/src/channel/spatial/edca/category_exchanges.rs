@@ -5,7 +5,7 @@ use wifair_units::{Duration, Time};
 use super::AggregateReception;
 use crate::channel::spatial::backoff_timers::TimerAction;
 use crate::channel::spatial::{Call, ExchangeStage, SpatialChannel, SpatialStation, Transmission};
-use crate::edcaf::{Edcaf, SlotRules};
+use crate::edcaf::{AfterExchange, Edcaf, SlotRules};
 use crate::exchange::ExchangeFrame;
 use crate::interpreter::Exchange;
 use crate::{BROADCAST, MacEvent};
@@ -165,15 +165,15 @@ impl SpatialChannel {
         let Some(edca) = self.edca.as_deref_mut() else { return };
         let index = edca.current[station as usize];
         let more = edca.edcafs.succeed(index, call);
-        if more && holds && edca.edcafs.fits_txop(now, index) {
-            self.backoffs[station as usize].engaged = true;
-            self.stations[station as usize].stage = ExchangeStage::Continues;
-            self.backoff_timers.plan(station, now + self.access.timing.sifs, TimerAction::Begin);
-            return;
-        }
-        if holds && edca.edcafs.releases_txop(index, now) {
-            self.plan(now, station, ExchangeFrame::CfEnd, station);
-            return;
+        match if holds { edca.edcafs.after_exchange(now, index, more) } else { AfterExchange::Ends } {
+            AfterExchange::Continues => {
+                self.backoffs[station as usize].engaged = true;
+                self.stations[station as usize].stage = ExchangeStage::Continues;
+                self.backoff_timers.plan(station, now + self.access.timing.sifs, TimerAction::Begin);
+                return;
+            }
+            AfterExchange::Releases => return self.plan(now, station, ExchangeFrame::CfEnd, station),
+            AfterExchange::Ends => {}
         }
         let left = edca.edcafs.left_of_txop(index, now);
         if holds && left > Duration::ZERO {
