@@ -163,3 +163,30 @@ def test_twins_behave_like_the_networks(tmp_path: Path, count: int) -> None:
     assert shares[0] >= 0.4
     assert shares[1] >= 0.6
     assert shares[2] >= 0.65
+
+
+def test_stamps_that_run_back_still_make_a_scenario(tmp_path: Path) -> None:
+    """A clock that is set meanwhile: no flow begins before the capture or after its end, or ends as it begins."""
+    scenario = wifair.Scenario.from_dict(
+        {
+            "duration": "1 s",
+            "wlan": {"standard": "802.11g"},
+            "servers": [{"name": "server"}],
+            "stations": [{"name": "sta", "count": 3}],
+            "flows": [{"name": "up", "station": "sta", "start_spread": "300 ms"}],
+        }
+    )
+    wifair.run(scenario, seeds=[1], pcap=tmp_path)
+    data = (tmp_path / "server.pcap").read_bytes()
+    at, places = 24, []
+    while at < len(data):
+        places.append(at)
+        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+    for seed in range(40):
+        rng, changed = random.Random(seed), bytearray(data)
+        for place in rng.sample(places[:20], 2):
+            seconds = int.from_bytes(data[place : place + 4], "little") + rng.choice((-1, 1, 2))
+            changed[place : place + 4] = seconds.to_bytes(4, "little")
+        (tmp_path / "x.pcap").write_bytes(changed)
+        text = scenario_text(wifair.read_capture(tmp_path / "x.pcap"))
+        assert wifair.Scenario.from_text(text).duration_s > 0, seed

@@ -16,6 +16,8 @@ MOST_FLOWS = 200
 """Flows in a scenario; the largest ones."""
 FEW_MS = 1e-3
 """What a small packet and its ACK add to a round trip over an idle air [s]."""
+BRIEF_S = 1e-3
+"""No flow is shorter [s]."""
 LEAST_RTO_S = 0.2
 """The least retransmission timeout of Linux [s]: no shorter wait is one for a timer."""
 LARGE = 1000
@@ -102,7 +104,9 @@ class _Twin:
         if self.left_out:
             lines.append(f"# Left out: {counted(len(self.left_out), 'smaller flow')}.")
         lines.append(f"name = {quoted('twin of ' + _plain(capture.name))}")
-        duration = max(math.ceil(10 * capture.analysed_s) / 10, 0.1)
+        # Stamps of a capture may run back.
+        last = max((flow.start_s + BRIEF_S for flow in self.flows), default=0.0)
+        duration = max(math.ceil(10 * max(capture.analysed_s, last)) / 10, 0.1)
         return [*lines, KnownValue("duration", quoted(f"{duration:g} s"), "seen", "length of the capture").line()]
 
     # The air.
@@ -309,7 +313,9 @@ class _Twin:
         way = row["way"] or "up"
         sure = "seen" if row["way"] else "assumed"
         payload = max(round(row["bytes"] / row["packets"]), 1)
-        rate = KnownValue("udp.rate", quoted(f"{row['rate_bps'] / 1e3:.0f} kb/s"), "seen", "payload over its time")
+        bps = row["rate_bps"]
+        shown = f"{bps / 1e3:.0f} kb/s" if bps >= 1e4 else f"{max(bps, 1.0):.0f} b/s"
+        rate = KnownValue("udp.rate", quoted(shown), "seen", "payload over its time")
         return [
             f"[[flows]]  # {row['from']} > {row['to']}, {row['kind']}",
             f"name = {quoted(f'udp{number}')}",
@@ -336,7 +342,7 @@ class _Flow:
         self.station, self.server = map(
             _host, (row["from"], row["to"]) if self.way == "up" else (row["to"], row["from"])
         )
-        self.start_s = (self.connection["first_packet_ns"] - twin.origin) / 1e9
+        self.start_s = max((self.connection["first_packet_ns"] - twin.origin) / 1e9, 0.0)
         self.active_s = max(float(row["active_s"]), 1e-3)
 
     def _a_opens(self) -> bool:
@@ -455,7 +461,7 @@ class _Flow:
                 KnownValue("workload", quoted("transfer"), "seen", "it ended while the capture went on"),
                 KnownValue("transfer.size", amount, "seen", "new bytes"),
             ]
-        end = self.start_s + float(self.connection["duration_s"])
+        end = self.start_s + max(float(self.connection["duration_s"]), BRIEF_S)
         if end < self.twin.capture.duration_s - 0.5:
             return [KnownValue("stop", quoted(_ms(end)), "seen", "its last packet; it may have had more to send")]
         return []
