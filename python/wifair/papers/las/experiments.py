@@ -20,8 +20,8 @@ from wifair.scenario.scenario import Scenario
 HERE = Path(__file__).parent
 _file = scenarios_of(HERE)
 
-SPACINGS = (150, 200)
-"""Distance of neighbours in a chain [m]: the reading taken, at which four nodes sense each other, and another."""
+DRAWN: Mapping[int | str, str] = {"150 m, DSDV": "DSDV", 150: "static"}
+"""The chains of the figures, with the names of their routes: the paper's, and those that always exist."""
 CHAINS: Mapping[int | str, Mapping[str, object]] = {
     150: {"stations.chain.spacing": "150 m"},
     200: {"stations.chain.spacing": "200 m"},
@@ -142,8 +142,8 @@ def _surfaces(row: Any, table: Table, buffers: Iterable[int], top_mbps: float, p
 
 def _draw_chain(figure: Any, table: Table) -> None:
     panels = figure.subplots(2, 4)
-    for row, spacing in zip(panels, SPACINGS):
-        _surfaces(row, table.where(spacing=spacing), BUFFERS, 3.2, f", {spacing} m")
+    for row, (spacing, routes) in zip(panels, DRAWN.items()):
+        _surfaces(row, table.where(spacing=spacing), BUFFERS, 3.2, f", {routes}")
     style.legend_below(figure, *panels.flat, columns=5)
 
 
@@ -163,15 +163,15 @@ def _draw_goodputs(
 def _draw_hidden(figure: Any, table: Table) -> None:
     buffer = 50 if 50 in table.distinct("buffer") else 200
     shown = {
-        f"{discipline}, {spacing} m, {buffer} kB": table.where(discipline=discipline, spacing=spacing, buffer=buffer)
-        for spacing, discipline in product(SPACINGS, BOTH)
+        f"{discipline}, {routes}, {buffer} kB": table.where(discipline=discipline, spacing=spacing, buffer=buffer)
+        for (spacing, routes), discipline in product(DRAWN.items(), BOTH)
     }
     _draw_goodputs(figure, shown, "window", "window [kB]", PLACES, columns=5)
 
 
 def _draw_udp(figure: Any, table: Table) -> None:
     names = {"one": "UDP, 1 hop", "two": "UDP, 2 hops", "three": "TCP, 3 hops"}
-    shown = {f"{discipline}, 150 m": table.where(discipline=discipline, spacing=150) for discipline in BOTH}
+    shown = {f"{discipline}, DSDV": table.where(discipline=discipline, spacing="150 m, DSDV") for discipline in BOTH}
     _draw_goodputs(figure, shown, "rate", "rate of each UDP flow [Mb/s]", names, columns=4)
 
 
