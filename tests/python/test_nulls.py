@@ -67,6 +67,17 @@ def test_the_matrix_says_in_how_many_readings_a_claim_still_holds() -> None:
     assert outcome.to_dict()["nulls"]["f2b_worse"]["windows of 2"]["still"] == 0
 
 
+@pytest.mark.parametrize("key", ["jung2016", "kemerlis2006", "las", "lee2007", "oda2012"])
+def test_a_claim_that_no_null_ends_says_why(key: str) -> None:
+    """As recorded: a claim that holds whatever is taken away says nothing about what the paper is about, or why it may."""
+    paper = session.load(key)
+    assert paper.nulls
+    for claim in paper.claims:
+        results = paper.nulls.get(claim.id, {}).values()
+        ends = any(one.touched and one.still < one.held for one in results)
+        assert ends or not results or claim.no_flip, claim.id
+
+
 def test_a_reading_chosen_by_the_data_is_said_to_be() -> None:
     shown = Tally("p", "a", "in one way", 6, 12, 1, shown=True)
     other = Tally("p", "b", "in another", 14, 5, 0, shown=False)
