@@ -168,12 +168,9 @@ def test_recorded_claims_exist(key: str) -> None:
             assert (recorded.without in VERDICTS) == (claims[id_].control is not None), id_
 
 
-CONTRADICTIONS = {
-    ("jung2016", "f2b_vegas_60", "partly", "fails"),
-}
+CONTRADICTIONS: set[tuple[str, str, str, str]] = set()
 """Claims of which the recorded quick run and the full one both are sure, and differ: paper, claim, quick, full."""
 SURER = {
-    ("jung2016", "f3b_cross_50"),
     ("lee2007", "f10_fair_below"),
     ("lee2007", "f12_fair"),
 }
@@ -187,7 +184,7 @@ def test_differences_between_recorded_quick_and_full_runs_are_known() -> None:
         for id_, recorded in session.load(key).recorded.items():
             if {"quick", "full"} <= recorded.keys():
                 quick, full = recorded["quick"].verdict, recorded["full"].verdict
-                if quick not in ("undecided", full):
+                if quick not in ("undecided", "full-only", full):
                     if full == "undecided":
                         surer.add((key, id_))
                     else:
@@ -255,9 +252,11 @@ def test_deviations_are_relative_to_the_reference() -> None:
 
 GROWING = {("jung2016", "fig4a", "cwnd", tcp) for tcp in ("reno", "westwood")}
 """Windows that grow as long as a run lasts, because the receiver's window stops the sender first."""
+COUNTS = ("transfers", "unfinished", "ap_drops")
+"""What a run has more of the longer it is."""
 
 
-@pytest.mark.parametrize("key", ["jung2016", "kemerlis2006", "las", "lee2007", "oda2012"])
+@pytest.mark.parametrize("key", ["jung2016", "kemerlis2006", "las", "lee2007"])
 def test_quick_runs_are_short_and_not_biased(key: str) -> None:
     """The mean of each point that figures and tables show is that of the recorded full run.
 
@@ -270,7 +269,7 @@ def test_quick_runs_are_short_and_not_biased(key: str) -> None:
     both = {at: some for at, some in by_point.items() if len(some) == 2}
     assert len(both) > 40
     for (experiment, quantity, named), some in both.items():
-        if any((key, experiment, quantity, tcp) in GROWING for tcp in named.split(", ")):
+        if quantity in COUNTS or any((key, experiment, quantity, tcp) in GROWING for tcp in named.split(", ")):
             continue
         (quick, quick_half), (full, full_half) = some["quick"], some["full"]
         allowed = 1.5 * np.hypot(quick_half, full_half) + 0.05 * abs(full)
