@@ -362,6 +362,13 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
     (r"ap\.scheme\.dynamic-edca\.real_time\..*", "cell", UDP, []),
     (r"ap\.queue\.contention-red\.ecn", "downloads", {"wlan.data_error": 0.2}, []),
     (r"ap\.queue\.(red|fq-codel|vq-red|airtime)\.ecn", "downloads", {}, []),
+    (r"ap\.queue\.(codel|fq-codel|airtime)\.ce_threshold", "downloads", {"tcp.cc": "prague"}, ["1 ms"]),
+    *(
+        (rf"ap\.queue\.{name}\.ce_threshold_on", "downloads", {f"ap.queue.{name}.ce_threshold": "1 ms"}, ["any"])
+        for name in ("codel", "fq-codel", "airtime")
+    ),
+    (r"(flows\.)?tcp\.prague\.rtt_transition", "marks", {"tcp.prague.rtt_target": "100 ms"}, [0, 1000]),
+    (r"ap\.queue\.fq-pie\.bytemode", "modern", {"ap.queue.fq-pie.target": "1 ms", "ap.queue.limit": "300 packets"}, []),
     (
         r"ap\.queue\.red\.full_packet",
         "downloads",
