@@ -1,7 +1,8 @@
 //! Accurate ECN in a capture: what one end reports about marks (RFC 9768).
 //!
-//! The counters on the wire have 3 and 24 bits. Packets are exact while fewer than eight marks lie between two segments
-//! of this end, bytes while less than 2^23 do.
+//! The counters on the wire have 3 and 24 bits. Bytes are exact while less than 2^23 lie between two options. Packets
+//! are exact while fewer than eight marks lie between two segments of this end; beyond that the bytes tell how often
+//! the counter has wrapped, as far as the marked packets are full.
 
 use crate::segment::{AccEcnCounters, Segment, TcpOptions, flag};
 
@@ -35,8 +36,9 @@ impl AccEcnReports {
         self.agreed
     }
 
-    /// Takes a segment of this end that acknowledges up to `ack`; `other` is the opposite end.
-    pub fn take(&mut self, other: &mut Self, segment: &Segment<'_>, options: &TcpOptions, ack: Option<i64>) {
+    /// Takes a segment of this end that acknowledges up to `ack`; `other` is the opposite end, whose largest payload is
+    /// `full`.
+    pub fn take(&mut self, other: &mut Self, segment: &Segment<'_>, options: &TcpOptions, ack: Option<i64>, full: u32) {
         let ace = segment.ace();
         self.marked += u64::from(segment.marked);
         self.options += u64::from(options.acc_ecn.is_some());
@@ -57,11 +59,15 @@ impl AccEcnReports {
             return;
         }
         self.ack = ack;
-        self.packets += u64::from(ace).wrapping_sub(FIRST_ACE + self.packets) & 7;
+        let mut packets = u64::from(ace).wrapping_sub(FIRST_ACE + self.packets) & 7;
         if let Some(ce) = options.acc_ecn.and_then(|counters: AccEcnCounters| counters.ce()) {
             let new = u64::from(ce).wrapping_sub(self.bytes) & 0xff_ffff;
-            self.bytes += if new < 1 << 23 { new } else { 0 };
+            if new < 1 << 23 {
+                self.bytes += new;
+                packets += new.div_ceil(u64::from(full.max(1))).saturating_sub(packets) & !7;
+            }
         }
+        self.packets += packets;
     }
 }
 
@@ -94,17 +100,22 @@ mod tests {
     fn counts_by_hand() {
         let (mut client, mut server) = (AccEcnReports::default(), AccEcnReports::default());
         let none = TcpOptions::default();
-        client.take(&mut server, &segment(flag::SYN | flag::ECE | flag::CWR, true, 0), &none, None);
-        server.take(&mut client, &segment(flag::SYN | flag::ACK | flag::CWR, false, 0), &none, Some(0));
-        client.take(&mut server, &segment(flag::ACK | flag::CWR, false, 0), &none, Some(0));
+        client.take(&mut server, &segment(flag::SYN | flag::ECE | flag::CWR, true, 0), &none, None, 1500);
+        server.take(&mut client, &segment(flag::SYN | flag::ACK | flag::CWR, false, 0), &none, Some(0), 1500);
+        client.take(&mut server, &segment(flag::ACK | flag::CWR, false, 0), &none, Some(0), 1500);
         assert!(client.is_agreed() && server.is_agreed());
         let counters = AccEcnCounters { ect1_first: true, counters: [1, 3000, 1], fields: 3 };
         let with = TcpOptions { acc_ecn: Some(counters), ..none };
-        server.take(&mut client, &segment(flag::ACK | flag::ECE | flag::CWR, true, 0), &with, Some(1000));
-        server.take(&mut client, &segment(flag::ACK, false, 0), &none, Some(2000));
-        server.take(&mut client, &segment(flag::ACK | flag::CWR, true, 0), &none, Some(500));
+        server.take(&mut client, &segment(flag::ACK | flag::ECE | flag::CWR, true, 0), &with, Some(1000), 1500);
+        server.take(&mut client, &segment(flag::ACK, false, 0), &none, Some(2000), 1500);
+        server.take(&mut client, &segment(flag::ACK | flag::CWR, true, 0), &none, Some(500), 1500);
         assert_eq!((server.packets, server.bytes, server.options), (3, 3000, 1));
         assert_eq!((client.packets, client.bytes), (0, 0));
+        // An ACK for nine marked packets of 1500 bytes: the counter has moved on by one.
+        let counters = AccEcnCounters { counters: [1, 3000 + 9 * 1500, 1], ..counters };
+        let with = TcpOptions { acc_ecn: Some(counters), ..none };
+        server.take(&mut client, &segment(flag::ACK | flag::ECE, false, 0), &with, Some(9000), 1500);
+        assert_eq!((server.packets, server.bytes), (12, 16_500));
     }
 
     /// A server of RFC 3168 answers with ECE alone.
@@ -112,9 +123,9 @@ mod tests {
     fn echoes_are_no_counts() {
         let (mut client, mut server) = (AccEcnReports::default(), AccEcnReports::default());
         let none = TcpOptions::default();
-        client.take(&mut server, &segment(flag::SYN | flag::ECE | flag::CWR, true, 0), &none, None);
-        server.take(&mut client, &segment(flag::SYN | flag::ACK | flag::ECE, false, 0), &none, Some(0));
-        server.take(&mut client, &segment(flag::ACK | flag::ECE, false, 0), &none, Some(1000));
+        client.take(&mut server, &segment(flag::SYN | flag::ECE | flag::CWR, true, 0), &none, None, 1500);
+        server.take(&mut client, &segment(flag::SYN | flag::ACK | flag::ECE, false, 0), &none, Some(0), 1500);
+        server.take(&mut client, &segment(flag::ACK | flag::ECE, false, 0), &none, Some(1000), 1500);
         assert_eq!((server.is_agreed(), server.packets), (false, 0));
     }
 }

@@ -280,7 +280,7 @@ impl CapturedConnection {
             other.scale = 0;
         }
         me.sack_option_packets += u64::from(options.sacks > 0);
-        me.acc_ecn.take(&mut other.acc_ecn, segment, &options, ack);
+        me.acc_ecn.take(&mut other.acc_ecn, segment, &options, ack, other.largest);
 
         let unseen = me.data_packets == 0;
         let unheard = me.packets == 0;
