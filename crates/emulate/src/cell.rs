@@ -14,7 +14,7 @@ use wifair_sim::world::{Loss, RealPacket, WatchPlan};
 use wifair_sim::{Host, Run, RunOptions};
 use wifair_units::{Duration, Time};
 
-use crate::flows::{RealConnections, dscp};
+use crate::flows::{RealConnections, dscp, is_ect1};
 
 /// Longest IP packet: an MSDU (IEEE Std 802.11-2020, table 9-25) without its LLC and SNAP.
 pub const LONGEST_PACKET: usize = 2296;
@@ -300,7 +300,8 @@ impl EmulatedCell {
         if let Some(capture) = &mut self.capture {
             capture.store_packet(number, bytes);
         }
-        world.inject(seen.connection, reverse, seen.packet, RealPacket { number, tcp: seen.tcp });
+        let real = RealPacket { number, tcp: seen.tcp, ect1: is_ect1(bytes) };
+        world.inject(seen.connection, reverse, seen.packet, real);
         Ok(())
     }
 

@@ -208,6 +208,11 @@ fn traffic_class(bytes: &[u8]) -> u8 {
     }
 }
 
+/// Whether the ECN field is ECT(1) (RFC 9331, section 2).
+pub fn is_ect1(bytes: &[u8]) -> bool {
+    traffic_class(bytes) & 3 == 1
+}
+
 /// The ECN field (RFC 3168, section 5) as flags of the simulation.
 fn ecn(bytes: &[u8]) -> u8 {
     match traffic_class(bytes) & 3 {

@@ -200,6 +200,7 @@ impl WifiLink {
             kind: Kind::Udp,
             ..Packet::default()
         };
+        let ect1 = datagram.ecn == EcnField::Ect1;
         let number = self.offered;
         self.offered += 1;
         let place = self.free.pop().unwrap_or_else(|| {
@@ -207,7 +208,7 @@ impl WifiLink {
             u32::try_from(self.under_way.len() - 1).expect("fewer than 2^32 datagrams are under way")
         });
         self.under_way[place as usize] = Some(UnderWay { number, from, to, datagram });
-        self.run.world().inject(connection, reverse, packet, RealPacket { number: place, tcp: None });
+        self.run.world().inject(connection, reverse, packet, RealPacket { number: place, tcp: None, ect1 });
         self.collect();
         Ok(number)
     }

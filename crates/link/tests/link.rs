@@ -165,6 +165,29 @@ fn only_ecn_capable_datagrams_are_marked() {
 }
 
 /// A queue of ten packets and a burst of a hundred.
+/// RFC 9331, section 2: ECT(1) alone is marked at a shallow threshold. Ten datagrams arrive at once; the later ones
+/// wait longer than 1 ms, and CoDel itself marks nothing within its 100 ms.
+#[test]
+fn a_shallow_threshold_tells_ect1_apart() {
+    let marked = |ecn| {
+        let mut network = WifiLink::builder()
+            .standard("802.11g")
+            .station("phone")
+            .server("server", Duration::from_millis(5))
+            .set("ap.queue.discipline", "codel")
+            .set("ap.queue.codel.ce_threshold", "1 ms")
+            .build()
+            .expect("a network");
+        let (phone, server) = (network.host("phone").expect("there"), network.host("server").expect("there"));
+        for _ in 0..10 {
+            network.offer(Duration::ZERO, server, phone, LinkDatagram::of_length(1472).with_ecn(ecn)).expect("it fits");
+        }
+        until_idle(&mut network).iter().filter(|delivery| delivery.ecn == EcnField::Ce).count()
+    };
+    assert_eq!([EcnField::NotEct, EcnField::Ect0].map(marked), [0, 0]);
+    assert!(marked(EcnField::Ect1) >= 5);
+}
+
 #[test]
 fn losses_say_where() {
     let mut network = WifiLink::builder()

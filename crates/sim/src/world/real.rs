@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use wifair_packet::{Packet, PacketId, entry};
+use wifair_packet::{FlowLabel, Packet, PacketId, entry, flag};
 use wifair_units::Time;
 
 use super::World;
@@ -21,6 +21,8 @@ pub struct RealPacket {
     /// Payload in bytes of a full segment of its TCP connection, and the scale of the window in this segment, for the
     /// schemes of access points; `None` without TCP.
     pub tcp: Option<(u16, u8)>,
+    /// Whether it is ECT(1) (RFC 9331, section 2). Queues take that for its connection, from one packet to the next.
+    pub ect1: bool,
 }
 
 /// The fate of a packet of a real program.
@@ -93,6 +95,10 @@ impl World {
         packet.hop = if reverse { state.reverse } else { state.forward };
         state.counters.data_sent += 1;
         let hop = packet.hop;
+        if packet.has(flag::ECT) && !packet.has(flag::CE) {
+            let label = self.packets.label(connection);
+            self.packets.set_label(connection, FlowLabel { l4s: real.ect1, ..label });
+        }
         let id = self.packets.insert(packet);
         *entry(&mut self.real.get_or_insert_default().under_way, id.index()) = Some(real);
         self.launch(id, hop);

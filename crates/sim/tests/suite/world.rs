@@ -423,7 +423,7 @@ fn packets_can_be_put_in_and_taken_out() {
     world.run_until(Time::from_nanos(1_000_000_000));
     let connection = world.open(0, 0);
     let packet = Packet { seq: 7, payload: 1000, size: 1028, kind: Kind::Udp, ..Packet::default() };
-    world.inject(connection, false, packet, RealPacket { number: 99, tcp: None });
+    world.inject(connection, false, packet, RealPacket { number: 99, tcp: None, ect1: false });
     world.run_until(END);
     let carried = world.collect().unwrap();
     assert_eq!(carried.time.as_nanos(), 1_000_000_000 + 96_000 + 774_000 + 822_400);
