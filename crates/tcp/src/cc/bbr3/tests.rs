@@ -292,3 +292,44 @@ fn the_minimum_rtt_has_two_windows() {
     assert_eq!((young.min_rtt, young.probe_rtt_min), (0.02, 0.02));
     assert_eq!((young.min_rtt_stamp, young.probe_rtt_stamp), (time(9.0), time(9.0)));
 }
+
+/// By the rules above: half of a round marked gives alpha = 1 + (1/2 - 1) / 16 = 0.96875; the flight of 40 is then
+/// bounded to 40 (1 - 0.96875 / 3) at the end of the next marked round. Two rounds of half marks are too many.
+#[test]
+fn marks_by_hand() {
+    let params = Params { ecn: true, ..Params::default() };
+    let mut cc = new(&params, Start::with_window(40.0));
+    (cc.state, cc.cwnd) = (Bbr3State::Cruise, 40.0);
+    (cc.marks.marked, cc.marks.delivered) = (8.0, 16.0);
+    assert!(cc.loses_too_much());
+    cc.begin_next_round();
+    assert_relative_eq!(cc.marks.alpha, 0.968_75);
+    cc.marks.marked = 1.0;
+    cc.bound_after_losses();
+    assert_relative_eq!(cc.short_flight, 40.0 * (1.0 - 0.968_75 / 3.0));
+    assert!(!cc.short_rate.is_finite());
+    // Without `ecn` marks are not counted.
+    let mut deaf = new(&Params::default(), Start::with_window(40.0));
+    deaf.on_ack(&Ack { ecn_echo: true, marked_bytes: 1000, ..ack(0.1, 0.1, 1, 40) });
+    assert_eq!((deaf.marks.marked, deaf.marks.delivered), (0.0, 0.0));
+}
+
+/// A step at 20 segments behind a pipe of 100: with ECN the queue stays near it after Startup, without it fills
+/// another bandwidth-delay product while probing.
+#[test]
+fn a_step_keeps_the_queue_short() {
+    let mean = |ecn: bool| {
+        let mut cc = new(&Params { ecn, ..Params::default() }, Start::with_window(10.0));
+        let mut pipe = BottleneckPath::new(1000.0, 0.1, 1e9);
+        pipe.mark_at = 20.0;
+        pipe.run(&mut cc, 20.0, |_, _| ());
+        let (mut sum, mut count) = (0.0, 0.0);
+        pipe.run(&mut cc, 60.0, |pipe, _| {
+            sum += pipe.queue();
+            count += 1.0;
+        });
+        sum / count
+    };
+    let (with, without) = (mean(true), mean(false));
+    assert!(with < 20.0 && with < without, "{with} and {without}");
+}
