@@ -103,6 +103,7 @@ fn run(neighbours: usize, queue: &str, fixed: Option<f64>) -> (Upload, WifiLink)
         .server("server", Duration::from_millis(10))
         .background_uploads("neighbour", neighbours)
         .set("stations.queue.limit", queue)
+        .set("warm_up", "2 s") // the snapshot counts from here, as the upload does
         .set("ap.queue.limit", "1000 packets") // a lost acknowledgment would look like lost data here
         .build()
         .expect("a network");
@@ -127,7 +128,7 @@ fn turns(network: &mut WifiLink) -> f64 {
 fn neighbours_take_their_turns() {
     let (alone, _) = run(0, "300 packets", None);
     let (beside, mut with_cubic) = run(3, "300 packets", None);
-    let (_, mut saturated) = run(3, "300 packets", Some(250.0));
+    let (_, mut saturated) = run(3, "3000 packets", Some(2000.0));
     assert!(alone.received * 8 / 20 > 80_000_000, "{} bytes", alone.received);
     assert!(beside.received < alone.received * 8 / 10, "{} {}", beside.received, alone.received);
     let (cubic, full) = (turns(&mut with_cubic), turns(&mut saturated));
