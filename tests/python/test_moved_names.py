@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import wifair
-from wifair import Columns, _moved
+from click.testing import CliRunner
+from wifair import Columns, _moved, optional
+from wifair.cli import main
+from wifair.comparison.sources import read
 from wifair.laboratory._notebook import LabView
 
 
@@ -72,3 +76,21 @@ def test_a_table_has_as_many_elements_as_rows() -> None:
         1,
         ["a"],
     )
+
+
+def test_the_command_works_without_the_optional_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(optional, "has", lambda _: False)
+    shown = CliRunner().invoke(main, ["--help"]).output
+    assert "analyze" in shown
+    assert not re.search(r"^  (measure|packetdrill)\b", shown, re.MULTILINE)
+    refused = CliRunner().invoke(main, ["measure", "run"])
+    assert (refused.exit_code, "no command `measure`" in refused.output) == (2, True)
+    assert optional.module("measure", "results") is None
+    with pytest.raises(wifair.ResultsError):
+        read(str(tmp_path))
+
+
+@pytest.mark.parametrize("part", ["measure", "packetdrill"])
+def test_an_optional_part_has_its_command(part: str) -> None:
+    assert optional.has(part)
+    assert CliRunner().invoke(main, [part, "--help"]).exit_code == 0

@@ -70,5 +70,7 @@ def _folder(place: Path) -> list[tuple[str, Found]]:
     if (place / FILE).is_file():
         raise ResultsError(f"`{place}` is the store of a sweep: `wifair results {place}` shows it")
     measured = optional.module("measure", "results")
-    cases: dict[str, Results] = measured.cases_in(place) if measured else {}
+    if measured is None:
+        raise ResultsError(f"`{place}` has no results: {PROVENANCE} is missing")
+    cases: dict[str, Results] = measured.cases_in(place)
     return [(f"{place.name}: {name}", results) for name, results in cases.items()]
