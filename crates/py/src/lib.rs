@@ -9,6 +9,7 @@ macro_rules! dict {
     }};
 }
 
+mod agents;
 mod airtime;
 mod airtime_mu;
 mod capture;
@@ -31,6 +32,8 @@ use pyo3::prelude::*;
 /// The compiled part of wifair.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::agents::PyAgentCells;
     #[pymodule_export]
     use crate::airtime::{airtime, airtime_table};
     #[pymodule_export]
