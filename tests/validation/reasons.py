@@ -127,6 +127,12 @@ REASONS: tuple[tuple[str, Mapping[str, object], frozenset[str], str], ...] = (
         frozenset({"CUBIC's share", QUEUE_DELAY}),
         "not explained: that Prague did not fall back here, and both take nearly all",
     ),
+    (
+        "l4s",
+        {"queue": "pfifo(50)", "RTT": "20 ms"},
+        frozenset({"CUBIC's share"}),
+        "the Prague of 2020 reacts little to losses in its L4S mode",
+    ),
     ("l4s", {"queue": "pfifo(1000)", "RTT": "160 ms"}, frozenset({QUEUE_DELAY}), "not explained; a single run"),
     *(
         ("l4s", {"rate": rate, "RTT": rtt, "flows": "prague"}, frozenset({GOODPUT_OF_ALL, QUEUE_DELAY}), why)

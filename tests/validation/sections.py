@@ -240,7 +240,8 @@ SECTIONS = (
         "to 58 s. Goodput of all and CUBIC's share of it within 15 %, queueing delay of the first flow within 20 %. "
         "That Prague looks for classic queues and falls back, which today's does not "
         "(draft-briscoe-iccrg-prague-congestion-control-04). Left out: RED (its thresholds are not recorded), "
-        "bottlenecks that move or change their rate, bursts and jitter.",
+        "bottlenecks that move or change their rate, bursts and jitter. Competing flows are compared by the t test, as "
+        "in the testbed above; that was decided after a first look.",
         l4s.cases,
         levels=("all flows [Mb/s]", "queueing delay [ms]"),
     ),
