@@ -399,6 +399,6 @@ def damaged(path: Path, *damage: str) -> StoreError:
     named = "; ".join(damage[:MOST_NAMED])
     more = f"; and {len(damage) - MOST_NAMED} more" if len(damage) > MOST_NAMED else ""
     return StoreError(
-        f"`{path}` is damaged: {named}{more}. `wifair results {path} --verify` lists all of it, "
-        "`--repair` drops it, and the sweep then computes it again"
+        f"`{path}` is damaged: {named}{more}. `wifair results {path} --repair` keeps what is whole, and the sweep then "
+        "computes the rest again"
     )
