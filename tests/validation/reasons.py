@@ -15,10 +15,6 @@ SIGNAL_B = (
 )
 TCP_LABELS = ("standard", "TCP", "direction", "n", "queue", "timestamps")
 TCP = {
-    "802.11ax Cubic down 1 100 no": (
-        "goodput [Mb/s]",
-        "by chance more than the tolerance: 100 runs of wifair have 48.7 Mb/s, 3.8 % more than ns-3",
-    ),
     "802.11n Cubic up 4 1000 yes": (
         "RTT [ms]",
         "ten runs of `ns3_tcp.cc` with timestamps have 564 ms, between 456 and 786; the recorded ones count a sample "
