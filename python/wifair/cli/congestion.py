@@ -33,14 +33,14 @@ def congestion_command(
 ) -> None:
     """Run congestion controls in eight scenarios of Wi-Fi, each from 30 to 60 s, and show what they did.
 
-    CC is a name as of `tcp.cc`, or MODULE:CLASS of your own; CUBIC, BBRv3 and Reno by default. `wifair init` lists the
-    scenarios, whose names begin with cc-, and writes them.
+    CC is a name as of `tcp.cc`, or MODULE:CLASS of your own; CUBIC, BBRv3, Reno and Prague by default. `wifair init`
+    lists the scenarios, whose names begin with cc-, and writes them.
 
     \b
     Examples:
       wifair congestion
       wifair congestion mine:Window cubic --csv mine.csv
-      wifair congestion prague --scenario cc-train --seeds 1..100
+      wifair congestion vegas --scenario cc-train --seeds 1..100
     """  # noqa: D301
     for name in scenarios:
         if name not in gallery.CONGESTION:

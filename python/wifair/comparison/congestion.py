@@ -21,7 +21,7 @@ from wifair.statistics import Interval, mean_interval
 if TYPE_CHECKING:
     from wifair.columns import Columns
 
-REFERENCES = ("cubic", "bbr3", "reno")
+REFERENCES = ("cubic", "bbr3", "reno", "prague")
 """The congestion controls that are run if none is named."""
 
 FLOW = "test"
