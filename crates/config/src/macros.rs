@@ -261,7 +261,11 @@ macro_rules! choice {
                             {
                                 return $crate::Taken::Good(::std::clone::Clone::clone(default));
                             }
-                            match fields.params::<$params>(key, $text) {
+                            let base = default.and_then(|default| match default {
+                                Self::$variant(params) => ::std::option::Option::Some(params),
+                                _ => ::std::option::Option::None,
+                            });
+                            match fields.params::<$params>(key, $text, base) {
                                 ::std::option::Option::Some(params) => params,
                                 ::std::option::Option::None => return $crate::Taken::Bad,
                             }

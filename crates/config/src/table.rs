@@ -257,10 +257,10 @@ impl<'n, 'r> Fields<'n, 'r> {
     }
 
     /// Reads the parameters of the variant `name` that `key` chose. If `key` names a Python class, that is the
-    /// parameter `class`.
-    pub fn params<T: Table>(&mut self, key: &'static str, name: &'static str) -> Option<T> {
+    /// parameter `class`. `base` may give other defaults than the variant's own.
+    pub fn params<T: Table>(&mut self, key: &'static str, name: &'static str, base: Option<&T>) -> Option<T> {
         let node = self.params_node(key, name);
-        self.reader.read_table(&node, name, None)
+        self.reader.read_table_over(&node, name, None, base)
     }
 
     fn params_node(&mut self, key: &'static str, name: &'static str) -> Cow<'n, PlacedValue> {
