@@ -51,6 +51,7 @@ impl AirUseMeter {
             air: counters.air() - before.air(),
             attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
             delivered: delivered.unwrap_or(false),
+            rate: None,
         }
     }
 }

@@ -204,7 +204,9 @@ mod tests {
             served[to as usize] += 1;
             let air = Duration::from_micros([0, 8000, 1000, 500][to as usize]);
             bench.wait(air);
-            bench.queue.on_air(bench.now, &AirUse { peer: to, sent: true, air, attempts: 1, delivered: true });
+            bench
+                .queue
+                .on_air(bench.now, &AirUse { peer: to, sent: true, air, attempts: 1, delivered: true, rate: None });
             bench.put_to(packet(to), to);
         }
         served
@@ -228,7 +230,7 @@ mod tests {
                 &QueueBench::<Airtime>::SITE,
             ));
             let air = Duration::from_millis(1);
-            let used = |peer, sent, air| AirUse { peer, sent, air, attempts: 1, delivered: true };
+            let used = |peer, sent, air| AirUse { peer, sent, air, attempts: 1, delivered: true, rate: None };
             let mut served = [0.0; 3];
             bench.wait(Duration::from_secs(1));
             bench.queue.on_air(bench.now, &used(2, false, Duration::from_secs(1))); // inactive, so not charged
@@ -275,7 +277,7 @@ mod tests {
         }
         let mut order = vec![bench.get().expect("five wait").flow];
         let air = Duration::from_micros(256);
-        bench.queue.on_air(bench.now, &AirUse { peer: 1, sent: true, air, attempts: 1, delivered: true });
+        bench.queue.on_air(bench.now, &AirUse { peer: 1, sent: true, air, attempts: 1, delivered: true, rate: None });
         order.extend((0..2).map(|_| bench.get().expect("some wait").flow));
         bench.put_to(packet(2), 2);
         order.extend(bench.drain().iter().map(|packet| packet.flow));
@@ -297,6 +299,7 @@ mod tests {
             air: Duration::from_micros(128 * halves),
             attempts: 1,
             delivered: true,
+            rate: None,
         };
         bench.queue.on_air(bench.now, &used(1, 201));
         bench.queue.on_air(bench.now, &used(2, 199));

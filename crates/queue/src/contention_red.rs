@@ -128,7 +128,8 @@ mod tests {
     use super::*;
 
     fn tried(attempts: u32) -> AirUse {
-        AirUse { peer: 1, sent: true, air: Duration::from_millis(2) * u64::from(attempts), attempts, delivered: true }
+        let air = Duration::from_millis(2) * u64::from(attempts);
+        AirUse { peer: 1, sent: true, air, attempts, delivered: true, rate: None }
     }
 
     /// w = 1/2, min 0.5, max 2.5: after 3 attempts avg = 1 and p = 0.25; after one more, avg = 0.5 and p = 0; then avg

@@ -155,10 +155,28 @@ impl Fq {
         packets: &mut Packets,
         dropped: &mut Dropped,
     ) {
+        if self.add(now, id, line, group, packets, dropped) {
+            while self.overflows() {
+                self.relieve(dropped);
+            }
+        }
+    }
+
+    /// Adds a packet, unless it would not fit even into an empty queue; returns whether it did. Afterwards the queue
+    /// may hold too much.
+    pub fn add(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        line: usize,
+        group: &mut NewAndOldLists,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> bool {
         let packet = &mut packets[id];
         if !self.room.could_fit(packet.bytes().0) {
             dropped.push((id, Cause::Overflow));
-            return;
+            return false;
         }
         self.room.enter(packet);
         self.memory += memory(packet.size);
@@ -170,9 +188,30 @@ impl Fq {
             state.credits = self.quantum;
             group.push(line);
         }
-        while self.room.overflows() || self.memory > self.most_memory {
-            self.relieve(dropped);
-        }
+        true
+    }
+
+    /// Whether it holds more than it may.
+    pub fn overflows(&self) -> bool {
+        self.room.overflows() || self.memory > self.most_memory
+    }
+
+    /// Whether a line is in one of the lists of its group.
+    pub fn is_listed(&self, line: usize) -> bool {
+        self.states.get(line).is_some_and(|state| state.listed)
+    }
+
+    /// The packets of a line, first to last.
+    pub fn line(&self, line: usize) -> impl ExactSizeIterator<Item = PacketId> + Clone {
+        self.lines.ids(line)
+    }
+
+    /// Removes a packet from inside a line.
+    pub fn remove(&mut self, line: usize, place: usize) -> Option<PacketId> {
+        let gone = self.lines.remove(line, place)?;
+        self.room.leave(u64::from(gone.size));
+        self.memory -= memory(gone.size);
+        Some(gone.id)
     }
 
     /// Bytes of a line, with headers.
@@ -180,8 +219,8 @@ impl Fq {
         self.lines.bytes(line) + self.header * u64::from(self.lines.packets(line))
     }
 
-    /// Drops from the head of the line that holds the most bytes, the first such line.
-    fn relieve(&mut self, dropped: &mut Dropped) {
+    /// Drops from the head of the line that holds the most bytes, the first such line; returns its number.
+    pub fn relieve(&mut self, dropped: &mut Dropped) -> usize {
         let fattest = (0..self.states.len()).rev().max_by_key(|line| self.bytes(*line));
         let fattest = fattest.expect("a buffer that overflows has a line");
         let (most, half) = match self.place {
@@ -200,12 +239,25 @@ impl Fq {
         if let (FqPlace::Qdisc, Some(control)) = (self.place, &mut self.states[fattest].control) {
             control.count_overflow(count);
         }
+        fattest
     }
 
     /// Removes the next packet of a group.
     pub fn dequeue(
         &mut self,
         now: Time,
+        group: &mut NewAndOldLists,
+        packets: &mut Packets,
+        dropped: &mut Dropped,
+    ) -> Option<PacketId> {
+        self.dequeue_by(now, None, group, packets, dropped)
+    }
+
+    /// The same with other parameters of CoDel than the queue's own.
+    pub fn dequeue_by(
+        &mut self,
+        now: Time,
+        codel: Option<&codel::Params>,
         group: &mut NewAndOldLists,
         packets: &mut Packets,
         dropped: &mut Dropped,
@@ -221,7 +273,7 @@ impl Fq {
             let (lines, room, header, place) = (&mut self.lines, &mut self.room, self.header, self.place);
             let held = &mut self.memory;
             let control = state.control.as_mut().expect("a listed line has had a packet");
-            let sent = control.dequeue(now, &self.codel, packets, dropped, |_| {
+            let sent = control.dequeue(now, codel.unwrap_or(&self.codel), packets, dropped, |_| {
                 let first = lines.pop_first(line)?;
                 room.leave(u64::from(first.size));
                 *held -= memory(first.size);

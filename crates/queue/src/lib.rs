@@ -44,6 +44,7 @@ mod las;
 mod lines;
 mod linux;
 mod linux_red;
+mod linux_wifi;
 mod paced;
 mod per_flow;
 mod pie;
@@ -84,6 +85,7 @@ pub use fq_pie::FqPie;
 pub use gauge::Gauge;
 pub use las::Las;
 pub use linux_red::LinuxRed;
+pub use linux_wifi::{LinuxWifi, Params as LinuxWifiParams, SparseStations, UpperQueue, WifiDriver, WifiPeer};
 pub use paced::Paced;
 pub use per_flow::PerFlow;
 pub use pie::Pie;
@@ -131,6 +133,8 @@ pub struct AirUse {
     pub attempts: u32,
     /// Whether it was delivered.
     pub delivered: bool,
+    /// Rate of the data, from 802.11n on.
+    pub rate: Option<BitRate>,
 }
 
 /// The interface of every discipline.
@@ -461,6 +465,8 @@ disciplines! {
     ContentionRed(Box<ContentionRed>), contention_red = "contention-red" from "Z. Fu et al., 2003" (outline);
     /// Airtime fairness: stations in turn by the air time they use, with FQ-CoDel for their flows.
     Airtime(Box<Airtime>), airtime = "airtime" from "T. Høiland-Jørgensen et al., 2017; Linux, net/mac80211";
+    /// A Linux device as a whole: queues above the driver, air time shared, the driver's own queues.
+    LinuxWifi(Box<LinuxWifi>), linux_wifi = "linux-wifi" from "Linux 6.12, net/mac80211; T. Høiland-Jørgensen et al., 2017";
     /// A class of your own in Python; `discipline = "module:Class"` names it.
     Python(Box<Fifo>), python = "python" from "you; see Extending";
 }

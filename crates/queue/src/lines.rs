@@ -15,6 +15,8 @@ pub struct QueuedPacket {
     pub note: u64,
 }
 
+static EMPTY: VecDeque<QueuedPacket> = VecDeque::new();
+
 #[derive(Clone, Debug, Default)]
 struct Line {
     packets: VecDeque<QueuedPacket>,
@@ -54,6 +56,20 @@ impl Lines {
         let last = line.packets.pop_back()?;
         line.bytes -= u64::from(last.size);
         Some(last)
+    }
+
+    /// Removes a packet from inside a line.
+    pub fn remove(&mut self, line: usize, place: usize) -> Option<QueuedPacket> {
+        let line = self.lines.get_mut(line)?;
+        let gone = line.packets.remove(place)?;
+        line.bytes -= u64::from(gone.size);
+        Some(gone)
+    }
+
+    /// The packets of a line, first to last.
+    pub fn ids(&self, line: usize) -> impl ExactSizeIterator<Item = PacketId> + Clone {
+        let packets = self.lines.get(line).map_or(&EMPTY, |line| &line.packets);
+        packets.iter().map(|packet| packet.id)
     }
 
     /// Packets in a line.

@@ -127,8 +127,14 @@ mod tests {
         let mut bench = QueueBench::new(Queue::new(&named("contention-red"), None, 1, "test"));
         assert!(bench.queue.wants_air_use());
         assert!(!Queue::new(&named("fifo"), None, 1, "test").wants_air_use());
-        let used =
-            AirUse { peer: 1, sent: true, air: wifair_units::Duration::from_millis(7), attempts: 7, delivered: true };
+        let used = AirUse {
+            peer: 1,
+            sent: true,
+            air: wifair_units::Duration::from_millis(7),
+            attempts: 7,
+            delivered: true,
+            rate: None,
+        };
         for _ in 0..100 {
             bench.queue.on_air(bench.now, &used);
         }

@@ -411,7 +411,14 @@ impl Edcafs {
                 return (index, false, false);
             }
         }
+        let dropped = call.dropped.len();
         contender.waiting.enqueue(now, id, call.packets, call.dropped, call.next_hops);
+        if call.dropped.len() > dropped {
+            // A radio may have dropped a packet of another category.
+            for own in self.own(station) {
+                self.contenders[own].waiting.count();
+            }
+        }
         self.note_change(station as usize);
         let looks = self.contenders[index].task.is_none();
         let is_loaded = looks && self.load(index, call);
@@ -504,7 +511,8 @@ impl Edcafs {
     /// the station used in the meantime. `delivered` is `None` if the frame is to be sent again.
     pub(crate) fn report_air_use(&mut self, now: Time, index: usize, to: u32, delivered: Option<bool>) {
         let station = self.station_of(index);
-        let used = self.air_use.close_to(number(station), &self.counters[station], to, delivered);
+        let mut used = self.air_use.close_to(number(station), &self.counters[station], to, delivered);
+        used.rate = self.mode_towards(station, to).map(|mode| mode.tx.data_rate());
         self.contenders[index].waiting.on_air(now, &used);
         if to != BROADCAST {
             for receiver in self.own(to) {

@@ -261,8 +261,10 @@ impl CategoryQueues {
 
     /// Updates the number of packets after calls that do not keep it up to date.
     pub fn count(&mut self) {
-        if let [Queue::Fifo(fifo)] = &self.queues[..] {
-            self.len = fifo.len();
+        match &self.queues[..] {
+            [Queue::Fifo(fifo)] => self.len = fifo.len(),
+            [queue @ Queue::LinuxWifi(_)] => self.len = queue.len() + usize::from(self.next.is_some()),
+            _ => {}
         }
     }
 

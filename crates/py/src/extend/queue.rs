@@ -470,7 +470,7 @@ impl Discipline for PythonQueue {
         let Some(method) = self.on_air.as_ref().filter(|_| !self.caller.failure.happened()) else { return };
         let done = Python::attach(|py| {
             self.object.bind(py).as_super().borrow_mut().now = now;
-            let AirUse { peer, sent, air, attempts, delivered } = *used;
+            let AirUse { peer, sent, air, attempts, delivered, .. } = *used;
             method.bind(py).call1((peer, sent, air.as_secs(), attempts, delivered)).map(|_| ())
         });
         if let Err(error) = done {

@@ -427,6 +427,7 @@ impl ReferenceChannel {
             air: air(&node.counters) - air(&before),
             attempts: delivered.map_or(0, |_| (node.counters.attempts - before.attempts) as u32),
             delivered: delivered.unwrap_or(false),
+            rate: None,
         };
         if delivered.is_none() {
             node.reported.attempts = before.attempts;
