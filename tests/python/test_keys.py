@@ -404,6 +404,7 @@ CIRCUMSTANCES: list[tuple[str, str, dict[str, Any], list[Any]]] = [
 ELSEWHERE = re.compile(
     r"wlan\.nonstandard_(rates|windows)|routing\.dsdv\.link_feedback|ap\.count|(flows\.)?tcp\.ctcp-tube\.reset_base"
     r"|(flows\.)?tcp\.vegas-fair\.(alpha|beta)_increment|(ap|servers|links)\.queue\.routing_first"
+    r"|ap\.queue\.linux-wifi\.[\w-]+|ap\.device|stations\.(device|airtime_weight|airtime_shared)"  # tests in Rust
 )
 
 Key = tuple[str, dict[str, Any], dict[str, Any]]

@@ -12,7 +12,7 @@ use wifair_phy::rate::Adaptation;
 use wifair_phy::{
     Amendment, CaptureEffect, ModulationClass, OperatingChannel, Outage, OutageProcess, Reception, TxMode,
 };
-use wifair_queue::{Limit, Queue, QueueSettings, Site};
+use wifair_queue::{Limit, LinuxWifi, Queue, QueueSettings, Site, WifiPeer};
 use wifair_routing::ShortestPaths;
 use wifair_tcp::cc;
 use wifair_units::{BitRate, Bytes, Duration, Time};
@@ -375,6 +375,10 @@ impl<'a> AirBuilder<'a> {
         let legacy = EdcaParameterSet::legacy(standard);
         let edca = if is_legacy { &legacy } else { edca.unwrap_or(&wlan.edca) };
         let rate = mode.map_or(wlan.data_rate, |(_, mode)| mode.data_rate());
+        let peers: Vec<WifiPeer> = on_channel.nodes.iter().map(|other| self.peer(node, *other, rate)).collect();
+        let all = AccessCategory::ALL.len();
+        let radio = LinuxWifi::categories(queue, Some(rate), self.queues.seed, &name, all, &peers);
+        let mut radio = radio.unwrap_or_default().into_iter();
         let categories = edca.categories().into_iter().zip(AccessCategory::ALL);
         let categories = categories.map(|(parameters, category)| {
             let is_usual = category == AccessCategory::Be;
@@ -385,7 +389,7 @@ impl<'a> AirBuilder<'a> {
                 queues: if per_station {
                     (0..nodes).map(|to| build(&format!("{name}-to-{to}"))).collect()
                 } else {
-                    vec![build(&name)]
+                    vec![radio.next().unwrap_or_else(|| build(&name))]
                 },
                 limit: match queue.limit {
                     Limit::Packets(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
@@ -403,6 +407,20 @@ impl<'a> AirBuilder<'a> {
             newest: self.standard_of(node).class(),
             ap: on_channel.aps[place],
             categories: categories.collect(),
+        }
+    }
+
+    /// What the radio of a node knows of another one; `rate` is that of its own mode.
+    fn peer(self, node: Node, other: Node, rate: BitRate) -> WifiPeer {
+        let group = self.scenario.group_of(other).filter(|_| matches!(node, Node::Ap(_)));
+        let mode = group.and_then(|group| self.wlan.mode(group.own_mode()).ok());
+        let place = group.and_then(|group| self.scenario.file.stations.iter().position(|one| std::ptr::eq(one, group)));
+        WifiPeer {
+            rate: Some(mode.map_or(rate, |(_, mode)| mode.data_rate())),
+            weight: group.and_then(|group| group.airtime_weight).unwrap_or(256),
+            group: place
+                .filter(|_| group.is_some_and(|group| group.airtime_shared == Some(true)))
+                .map(|place| place as u32),
         }
     }
 

@@ -334,7 +334,8 @@ pub(crate) fn slow_receivers(v: &View<'_>) -> Vec<Fact> {
         general(ratio),
         found[fast].0
     );
-    let by_air = v.scenario().is_some_and(|one| one.ap().queue.discipline.name() == "airtime"); // the queue is too short for it
+    // If it does, the queue is too short for it.
+    let by_air = v.scenario().is_some_and(|one| ["airtime", "linux-wifi"].contains(&one.ap().queue.discipline.name()));
     if !by_air {
         text += " The access point shares out packets, not air time: the slow one takes time from all.";
     }

@@ -2,6 +2,7 @@
 
 use wifair_config::Limit;
 use wifair_metrics::bufferbloat_grade;
+use wifair_queue::{Chosen, LinuxWifiParams, UpperQueue, WifiDriver};
 use wifair_sim::scenario::{NetworkFlow, PathStep};
 
 use super::shares::AT_BOUND;
@@ -187,6 +188,27 @@ fn limits_of_capture(v: &View<'_>) -> Vec<Fact> {
     vec![fact]
 }
 
+/// The queues of a Linux device, from top to bottom.
+fn of_device(device: &LinuxWifiParams) -> String {
+    let above = match device.upper {
+        UpperQueue::Mac80211 => "mac80211's lines with CoDel for all stations and categories together",
+        UpperQueue::Pfifo => "a FIFO for each category above the driver's queues",
+        UpperQueue::FqCodel => "FQ-CoDel for each category above the driver's queues",
+    };
+    let next = if device.airtime_fairness && device.upper == UpperQueue::Mac80211 {
+        "stations share the air time"
+    } else {
+        "stations take turns"
+    };
+    let driver = match device.driver {
+        WifiDriver::Aql => {
+            format!("the driver may hold {} to {} of air time for a station (AQL)", device.aql_low, device.aql_high)
+        }
+        WifiDriver::Aggregates => format!("the driver holds {} aggregates", device.driver_aggregates),
+    };
+    format!("{above}; {next}; {driver}")
+}
+
 /// The access point's queue: discipline, number of queues and limit.
 pub(crate) fn queue(v: &View<'_>) -> Vec<Fact> {
     let Some(scenario) = v.scenario() else { return vec![] };
@@ -199,7 +221,10 @@ pub(crate) fn queue(v: &View<'_>) -> Vec<Fact> {
     let limit =
         &if scenario.has_queue_per_station() { scenario.ap_queue_each_of(stations).limit } else { ap.queue.limit };
     let mut fact = Fact::new("queue", String::new());
-    let mut text = if scenario.has_queue_per_station() {
+    let mut text = if let Chosen::LinuxWifi(device) = &ap.queue.discipline {
+        fact = fact.figure("queues", 1.0);
+        format!("{whose} the queues of a Linux device (linux-wifi): {}, limit {limit}", of_device(device))
+    } else if scenario.has_queue_per_station() {
         fact = fact.figure("queues", stations as f64);
         let mut text =
             format!("{whose} a queue for each station{categories} ({name}), limit {limit} for each of {stations}");

@@ -162,4 +162,11 @@ fn the_queue_is_named_with_number_and_limit() {
     let start =
         "The access point has one queue of each access category (airtime) for all 8 stations, limit 1000 packets";
     assert!(all.say("queue").text.starts_with(start), "{}", all.say("queue").text);
+    let device = told(
+        &cell.replace("ap.queue = { discipline = \"fq-codel\", limit = \"1000 packets\" }", "ap.device = \"linux\""),
+        &[],
+        &[1],
+    );
+    let start = "The access point has the queues of a Linux device (linux-wifi): mac80211's lines with CoDel for all stations and categories together; stations share the air time; the driver may hold 5 ms to 12 ms of air time for a station (AQL), limit 8192 packets";
+    assert!(device.say("queue").text.starts_with(start), "{}", device.say("queue").text);
 }

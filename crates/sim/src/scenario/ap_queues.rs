@@ -30,7 +30,7 @@ impl Scenario {
     /// Whether each category of an access point has a queue for each station.
     pub fn has_queue_per_station(&self) -> bool {
         let ap = self.ap();
-        let one_for_all = matches!(ap.queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_));
+        let one_for_all = matches!(ap.queue.discipline, Chosen::Fifo(_) | Chosen::Airtime(_) | Chosen::LinuxWifi(_));
         let has_categories = self.file.wlan.as_ref().is_some_and(|wlan| wlan.standard.has_mcs());
         has_categories && ap.queue_per_station.unwrap_or(!one_for_all)
     }

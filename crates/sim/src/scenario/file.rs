@@ -10,6 +10,7 @@ use wifair_queue::QueueSettings;
 use wifair_tcp::TcpSettings;
 use wifair_units::{BitRate, Bytes, Db, Duration, Metres};
 
+use super::device::{ApDevice, StationDevice};
 use super::movement::Move;
 use super::seeds::Seeds;
 use super::signal_changes::SnrChange;
@@ -91,8 +92,10 @@ table! {
         /// Widths of these channels in MHz (802.11n and later), which the access points take in turn; with
         /// `overlapping_channels` in `[space]`. If absent, `width` of `[wlan]`.
         pub widths: Vec<u32> = Vec::new();
+        /// The system whose queues it has: sets the defaults of `queue` (802.11n and later).
+        pub device: Option<ApDevice> = None;
         /// Queue of packets for the air.
-        pub queue: QueueSettings = QueueSettings::default();
+        pub queue: QueueSettings = ApDevice::queue(device), by device;
         /// Schemes applied to passing packets.
         pub scheme: ApSettings = ApSettings::default();
         /// Position in metres east and north, with `[space]`; of several access points, the position of the first,
@@ -109,7 +112,8 @@ table! {
         /// Parameters of its access categories (802.11n and later), if different from those of `[wlan]`.
         pub edca: Option<EdcaParameterSet> = None;
         /// Whether each category has a queue per station, served in turn (802.11n and later). Then each of these queues
-        /// has the capacity `queue.limit`. If absent: yes, except with the disciplines "fifo" and "airtime".
+        /// has the capacity `queue.limit`. If absent: yes, except with the disciplines "fifo", "airtime" and
+        /// "linux-wifi".
         pub queue_per_station: Option<bool> = None;
         /// Whether `queue.limit` is the capacity of the queues of all stations together, for each category (802.11n and
         /// later): then each station's queue has an equal part, as large as the queue that "fifo" and "airtime" have
@@ -187,8 +191,16 @@ table! {
         pub outage_up: Option<Outage> = None;
         /// The same for the link to the station, with independent states.
         pub outage_down: Option<Outage> = None;
+        /// The system that the stations are: sets the defaults of `queue`, and of `tcp.stack`, `tcp.gro` and
+        /// `tcp.small_queue` of their flows (802.11n and later).
+        pub device: Option<StationDevice> = None;
         /// Queue of packets for the air.
-        pub queue: QueueSettings = QueueSettings::default();
+        pub queue: QueueSettings = StationDevice::queue(device), by device;
+        /// Weight of each station where the access point shares out air time; 256 is usual.
+        pub airtime_weight: Option<u32> = None, "from 1 to 65535" => |weight| weight.is_none_or(|w| (1..=65_535).contains(&w));
+        /// Whether the weight is that of all active stations of the group together, as hostapd divides that of a BSS
+        /// (`airtime_mode=2`).
+        pub airtime_shared: Option<bool> = None;
     }
     check(stations, at) {
         let changes: Vec<_> = stations.snr_changes.iter().map(|change| (change.at, change.over)).collect();

@@ -134,6 +134,13 @@ impl Wlan {
         modes.into_iter().map(time).max()
     }
 
+    /// Air time of a packet alone to or from a station of `group` in its own mode; nothing if it has no mode.
+    pub(super) fn usual_time(&self, group: &Stations, size: Bytes) -> Option<Duration> {
+        let (band, mode) = self.mode(group.own_mode()).ok()?;
+        let psdu = size + self.llc_overhead + self.mac_overhead;
+        Some(PpduTiming::with_options(mode, band, self.ppdu_options()).duration(psdu))
+    }
+
     /// The band in which the stations operate.
     pub fn phy_band(&self) -> Band {
         self.mode(OwnMode::default()).map_or(Band::Ghz5, |(band, _)| band)

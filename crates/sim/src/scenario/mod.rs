@@ -9,6 +9,8 @@ mod ap_queues;
 mod beside_dsss;
 mod catalogue;
 mod channels;
+mod device;
+mod device_rules;
 mod edca_keys;
 mod file;
 mod high_throughput;
@@ -41,6 +43,7 @@ pub use crate::traffic::{
     Ping, Poisson, Schedule, SizeLaw, Sizes, Trace, Transfer, Web, Workload, exponential,
 };
 pub use catalogue::{CatalogueItem, catalogue};
+pub use device::{ApDevice, StationDevice};
 pub use edca_keys::{Aggregation, EdcaParameterSet};
 pub use file::{Ap, Flows, Link, Router, ScenarioFile, ServerDirection, Servers, Stations, Transport, UdpSettings};
 pub use high_throughput::OwnMode;
@@ -98,13 +101,15 @@ impl Scenario {
         let shadowed = shadowed::find(&document.root);
         inherit_tcp(&mut document.root);
         beside_dsss::inherit(&mut document.root);
+        device_rules::inherit(&mut document.root);
         document.read_with(|mut file: ScenarioFile, root, reader| {
             if file.wlan.is_some() && !file.is_ad_hoc() {
                 file.ap.get_or_insert_default();
             }
             let loaded = load_traces(&mut file, root, reader, load);
             let used = shadowed::report(&shadowed, reader) & check_common_tcp(&file, root, reader);
-            let used = used & ineffective::check(&mut file, root, reader);
+            let used = used & ineffective::check(&mut file, root, reader) & device_rules::check(&file, root, reader);
+            device_rules::complete(&mut file);
             let network = Network::build(&file, root, reader, needs_flows)?;
             (loaded && used).then_some(Self { file, network })
         })

@@ -5,6 +5,7 @@ mod aggregates;
 mod air_records;
 mod captures;
 mod cells;
+mod devices;
 mod extended_range;
 mod fast_paths;
 mod golden;
