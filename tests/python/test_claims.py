@@ -28,6 +28,10 @@ NOISE = 1e-4 * np.array([-1.0, 2.0, 0.5, -2.0, 1.5, -0.5, 1.0, -1.5])
 FACTORS = (0.01, 0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.02, 1.05, 1.1, 1.25, 1.4, 2.0, 3.0, 10.0, 100.0)
 VALUES = (0.0, 0.005, 0.1, 0.5, 0.97, 0.999, 1.0, 2.0, 5.0, 60.0, 200.0, 450.0)
 EXTRA: Mapping[str, tuple[tuple[str, tuple[object, ...]], ...]] = {
+    "air_share": (("station", ("fast1", "fast2", "slow")),),
+    "of_model": (("station", ("fast1", "fast2", "slow")),),
+    "station_mbps": (("station", ("fast1", "fast2", "slow")),),
+    "median_ms": (("station", ("fast", "slow")),),
     "received_mb": (("flow", ("up1", "up2", "down1", "down2")),),
     "flow_kbps": (("flow", ("one", "two", "three", "four", "up", "to_middle", "to_far")),),
     "response_s": (("percentile", (25, 45, 95, 99, 100)),),

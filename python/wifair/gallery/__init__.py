@@ -35,6 +35,10 @@ CONGESTION = tuple(name for name in NETWORKS if name.startswith("cc-"))
 """Scenarios for tests of congestion controls: each has a flow `test`, whose `tcp.cc` is what is tested."""
 # The scenario of each paper from which its others follow by a few changes.
 PAPERS = {
+    "hoiland2017": (
+        "cell.toml",
+        "Høiland-Jørgensen et al., 2017: two fast stations and a slow one, latency under load",
+    ),
     "jung2016": ("table1.toml", "Jung and Park, 2016: transmission sessions, Table 1"),
     "kemerlis2006": ("together.toml", "Kemerlis et al., 2006: a strong and a weak station of a testbed"),
     "las": ("wlan.toml", "Least Attained Service in WLANs: servers at 2, 50 and 150 ms"),
