@@ -125,11 +125,15 @@ def test_no_hidden_stations_if_all_hear_each_other(places: dict[str, object]) ->
         stations = [{ name = "sta", count = 40 }]
         flows = [{ name = "up", station = "sta", direction = "up" }]
     """
-    results = run(Scenario.from_text(cell).with_(places), seeds=[4])
-    shares = results.stations["collisions"] / results.stations["attempts"]
-    busy = results.stations["attempts"] > 0.02 * results.stations["attempts"].sum()
-    assert shares[busy].max() > 2 * shares[busy].min()
-    assert "collisions" not in topics(explain(results))
+    ratios = []
+    for seed in range(1, 7):
+        results = run(Scenario.from_text(cell).with_(places), seeds=[seed])
+        shares = results.stations["collisions"] / results.stations["attempts"]
+        busy = results.stations["attempts"] > 0.02 * results.stations["attempts"].sum()
+        ratios.append(shares[busy].max() / shares[busy].min())
+        assert "collisions" not in topics(explain(results))
+    assert min(ratios) > 1.5
+    assert max(ratios) > 2
 
 
 def test_a_slow_station_is_found() -> None:

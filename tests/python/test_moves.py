@@ -122,17 +122,19 @@ udp.payload = "1000 B"
 
 def test_of_two_uploads_that_become_hidden_one_starves() -> None:
     """The example of docs/how-to.md. By hand: 20 dBm - 40.1 dB - 30 log10(d) falls below -82 dBm at 115.7 m, at 19.5 s.
-    The control: with RTS and CTS neither starves."""
+    It takes up to five seconds more until one loses so many segments in a row that it waits for timers (12 seeds: of all
+    that it gets after 20.5 s, 99 % come before 26.5 s). The control: with RTS and CTS neither starves."""
     page = (DOCS / "how-to.md").read_text()
     text = page[page.index("# walk-around.toml") : page.index("```", page.index("# walk-around.toml"))]
-    for rts, starves in [({}, True), ({"wlan.rts_threshold": "500 B"}, False)]:
-        shares = []
-        for start_s, end_s in [(5.0, 19.3), (20.5, 40.0)]:
-            rows = [row for row in received(text, rts) if start_s < row[0] < end_s]
-            amounts = [sum(amount for _, flow, amount in rows if flow == name) for name in ("desk", "walker")]
-            shares.append(min(amounts) / sum(amounts))
-        assert shares[0] > 0.4
-        assert (shares[1] < 0.02) == starves
+    for seed in range(1, 5):
+        for rts, starves in [({}, True), ({"wlan.rts_threshold": "500 B"}, False)]:
+            shares = []
+            for start_s, end_s in [(5.0, 19.3), (26.5, 40.0)]:
+                rows = [row for row in received(text, rts, range(seed, seed + 1)) if start_s < row[0] < end_s]
+                amounts = [sum(amount for _, flow, amount in rows if flow == name) for name in ("desk", "walker")]
+                shares.append(min(amounts) / sum(amounts))
+            assert shares[0] > 0.4
+            assert shares[1] < 0.005 if starves else shares[1] > 0.25
 
 
 def test_routes_follow_a_relay_that_moves() -> None:

@@ -15,14 +15,16 @@
 //! of its max-min fair share of what all flows got, or of the fair share that is given. A flow counts as having asked
 //! only for what it got if its role is not data, if its application (or that of its receiver, which had window zero)
 //! limited it for longer than everything else, or if it ended with everything acknowledged while others continued, or
-//! without having waited for an ACK. Every other flow asked for more.
+//! without having waited for an ACK. One that ended earlier than the others, but whose data were not all acknowledged,
+//! asked for the data before its FIN. Every other flow asked for more, and so did those that never began (attempts).
+//! Where the capture leaves open if a flow asked for more, the others are judged both ways.
 //!
 //! In a simulated run, a flow got the bytes that its receiver could hand to the application. A capture gives a lower
 //! bound, the acknowledged bytes, and an upper bound, the bytes without a hole before them. Data in an 802.11 frame has
 //! passed the queue of its transmitter, and the ACK may still be lost in the queue of the access point, so in 802.11
 //! captures the upper bound counts. In other captures, data may still be lost in a later queue, so the lower bound
-//! counts. A flow is marked as near the threshold if the choice of the bound matters, or if it is within a tenth of the
-//! threshold.
+//! counts. A flow is marked as near the threshold if the choice of the bound or what was left open matters, or if it is
+//! within a tenth of the threshold.
 //!
 //! A connection that never carried data is no flow. If it was not refused and its SYN was repeated, or answered
 //! without an ACK of the client within 3 s, it is an attempt.
@@ -75,8 +77,11 @@ pub struct CapturedFlow {
     /// Whether it asked for no more than it got: its role is not data, an application limited it, or it ended while
     /// others continued, or without having waited for an ACK.
     pub modest: bool,
-    /// Whether the capture leaves open if it had more to send; it is then treated as if it had.
+    /// Whether the capture leaves open if it had more to send. It is then treated as if it had, except if its only sign
+    /// is a full segment just before the end.
     pub unsure: bool,
+    /// The bytes before its FIN, if it ended earlier than the others.
+    pub ended_after: Option<u64>,
     /// Longest time without a new byte between its first and last one, in s.
     pub longest_stall_s: f64,
 }
@@ -206,8 +211,10 @@ impl Analysis {
                 let over = side.clear_since.map_or(side.last_data, |since| since.max(side.last_data));
                 // All data left before the first ACK, once, and a FIN came: a flow that wanted more would have gone on.
                 let at_once = side.initial_bytes == side.unique_bytes && side.again_packets == 0;
-                let finished = side.fins > 0 && side.scoreboard.outstanding() == 0 && (at_once || over < others_go_on);
+                let complete = side.fins > 0 && side.scoreboard.outstanding() == 0;
+                let finished = complete && (at_once || over < others_go_on);
                 let role = roles[number][at];
+                let ended_first = side.fins > 0 && side.ended.is_some_and(|ended| ended < others_go_on);
                 let active = until.saturating_sub(connection.wanted_since(at));
                 let reader = &connection.sides[1 - at];
                 let application_limited = side.limits.application_dominates() || reader.zero_nanos > active / 2;
@@ -231,7 +238,10 @@ impl Analysis {
                     starved: false,
                     near_threshold: false,
                     modest,
-                    unsure: !modest && side.limits.unknown.saturating_add(silence) > seen,
+                    // At the end of the capture, some senders finish and others are stopped.
+                    unsure: (!modest && (complete || side.limits.unknown.saturating_add(silence) > seen))
+                        || (role == FlowRole::Messages && side.ends_midway()),
+                    ended_after: side.bytes_before_fin().filter(|_| ended_first),
                     longest_stall_s: stall,
                 });
                 sides.push(side);
@@ -251,7 +261,8 @@ impl Analysis {
                 total[flow.bins.0..=flow.bins.1].iter().map(|(bytes, active)| *bytes as f64 / f64::from(*active)).sum();
             flow.share = (fair > 0.0).then(|| flow.bytes as f64 / fair);
         }
-        self.judge(&mut flows, &sides, bin_s);
+        let attempts = self.attempts();
+        self.judge(&mut flows, &sides, &attempts, bin_s);
         let competing = || flows.iter().filter(|flow| flow.competes());
         let overlap = overlap(competing());
         let in_overlap = |flow: &CapturedFlow| overlap.clone().map(|bin| flow.at(bin)).sum::<u64>() as f64;
@@ -282,32 +293,55 @@ impl Analysis {
             uplink_downlink: uplink_downlink(&flows),
             fair_share_bps,
             sessions: sessions(&sides, fair_share_bps),
-            attempts: self.attempts(),
+            attempts,
             flows,
         }
     }
 
     /// Determines which flows starve; `sides` are the sides of the flows, `bin_s` is the width of a bin.
-    fn judge(&self, flows: &mut [CapturedFlow], sides: &[&Side], bin_s: f64) {
+    fn judge(&self, flows: &mut [CapturedFlow], sides: &[&Side], attempts: &[ConnectionAttempt], bin_s: f64) {
         let is_heard = |flow: &CapturedFlow| self.connections[flow.connection].sides[1 - flow.side].packets > 0;
         let received = |(flow, side): (&CapturedFlow, &&Side)| side.received(is_heard(flow)).map(|bytes| bytes as f64);
         let bounds: Vec<[f64; 2]> = flows.iter().zip(sides).map(received).collect();
-        let supply = |((flow, side), [acked, whole]): ((&CapturedFlow, &&Side), &[f64; 2])| {
-            let got = if side.way.is_some() { *whole } else { *acked };
-            // A burst in a single instant has no duration, so it counts as one bin.
-            Supply { got, asked: if flow.modest { got } else { f64::INFINITY }, active: flow.active_s.max(bin_s) }
+        // What each got and asked for, and its fair share, if flows of which it is open had more to send or had not.
+        let judged = |unsure_want_more: bool| -> Vec<(Supply, f64)> {
+            let supply = |((flow, side), [acked, whole]): ((&CapturedFlow, &&Side), &[f64; 2])| {
+                let got = if side.way.is_some() { *whole } else { *acked };
+                let asked = match flow.ended_after {
+                    _ if flow.modest || (flow.unsure && !unsure_want_more) => got,
+                    Some(bytes) => got.max(bytes as f64),
+                    None => f64::INFINITY,
+                };
+                // A burst in a single instant has no duration, so it counts as one bin.
+                Supply { got, asked, active: flow.active_s.max(bin_s) }
+            };
+            let supplies: Vec<Supply> = flows.iter().zip(sides).zip(&bounds).map(supply).collect();
+            let shares = match self.settings.fair_share {
+                Some(rate) => {
+                    supplies.iter().map(|flow| flow.asked.min(rate.as_bps() as f64 / 8.0 * flow.active)).collect()
+                }
+                None => {
+                    let vain = attempts.iter().map(|attempt| {
+                        let began = self.connections[attempt.connection].first;
+                        let active = self.window.1.saturating_sub(began) as f64 / 1e9;
+                        Supply { active: active.max(bin_s), ..Supply::endless(0.0) }
+                    });
+                    max_min_shares(&supplies.iter().copied().chain(vain).collect::<Vec<_>>())
+                }
+            };
+            supplies.into_iter().zip(shares).collect()
         };
-        let supplies: Vec<Supply> = flows.iter().zip(sides).zip(&bounds).map(supply).collect();
-        let shares = match self.settings.fair_share {
-            Some(rate) => {
-                supplies.iter().map(|flow| flow.asked.min(rate.as_bps() as f64 / 8.0 * flow.active)).collect()
-            }
-            None => max_min_shares(&supplies),
+        let starves = |(supply, share): &(Supply, f64), got: f64| {
+            supply.asked > 0.0 && (got <= 0.0 || got < STARVED_BELOW * share)
         };
-        for (((flow, supply), [acked, whole]), share) in flows.iter_mut().zip(&supplies).zip(&bounds).zip(shares) {
-            let starves = |got: f64| supply.asked > 0.0 && (got <= 0.0 || got < STARVED_BELOW * share);
-            flow.starved = starves(supply.got);
-            flow.near_threshold = !flow.modest && starves(0.9 * acked) != starves(1.1 * whole);
+        let [wanting, content] = [true, false].map(judged);
+        for (at, (flow, [acked, whole])) in flows.iter_mut().zip(&bounds).enumerate() {
+            flow.starved = starves(&wanting[at], wanting[at].0.got);
+            // It is told of a flow itself whether it is open if it had more to send.
+            let others_wanted_less = if flow.unsure { &wanting[at] } else { &content[at] };
+            let low = starves(&wanting[at], 0.9 * acked) || starves(others_wanted_less, 0.9 * acked);
+            let high = starves(&wanting[at], 1.1 * whole) && starves(others_wanted_less, 1.1 * whole);
+            flow.near_threshold = !flow.modest && low != high;
         }
     }
 

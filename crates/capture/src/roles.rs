@@ -2,8 +2,10 @@
 //!
 //! Only a sender that had data at hand and could not send it competes for a network, so only such directions can starve
 //! or get an unfair share. Whether a direction was *held* in this sense, [`crate::tcp::messages`] decides from its
-//! segments; port numbers and contents play no role. A direction is held, too, if it ends with a retransmission that
-//! nobody acknowledged.
+//! segments; port numbers and contents play no role. A direction is held, too, if it ends in one of these ways:
+//! - with a retransmission that nobody acknowledged;
+//! - with a full segment without PSH and no FIN, and at least [`INITIAL_RTO`] before the capture does. The last segment
+//!   of what a sender has queued has PSH (RFC 9293, section 3.9.1.2, MUST-61), so there was more behind this one.
 
 use std::collections::BTreeMap;
 
@@ -42,25 +44,54 @@ impl FlowRole {
     }
 }
 
-fn is_held(side: &Side) -> bool {
-    side.messages.held || (side.repeats && side.scoreboard.outstanding() > 0)
+/// The initial retransmission timeout of RFC 6298, rule 2.1, in ns: a sender that waits for an ACK is silent for as long.
+const INITIAL_RTO: u64 = 1_000_000_000;
+/// Payload of a full segment where no MSS was announced (RFC 9293, section 3.7.1); smaller ones may not be full.
+const DEFAULT_MSS: u32 = 536;
+
+impl Side {
+    /// Whether its last data is a full segment without PSH, and no FIN follows.
+    pub(crate) fn ends_midway(&self) -> bool {
+        let open = self.ended.is_none();
+        open && !self.ends_short && !self.ends_pushed && self.largest_unpushed >= DEFAULT_MSS
+    }
+
+    /// The bytes before its FIN, once that was seen.
+    pub(crate) fn bytes_before_fin(&self) -> Option<u64> {
+        let start = self.scoreboard.start().filter(|_| self.fins > 0)?;
+        u64::try_from(self.fin - start).ok()
+    }
 }
 
 impl Analysis {
+    fn is_held(&self, connection: &CapturedConnection, at: usize) -> bool {
+        let side = &connection.sides[at];
+        let silent = self.window.1.saturating_sub(side.last_data);
+        side.messages.held
+            || (side.repeats && side.scoreboard.outstanding() > 0)
+            || (side.ends_midway() && silent >= INITIAL_RTO && connection.active_until(at).is_none())
+    }
+
+    /// The directions of a connection that were held.
+    fn held_sides<'c>(&self, connection: &'c CapturedConnection) -> impl Iterator<Item = &'c Side> {
+        let held = [0, 1].map(|at| self.is_held(connection, at).then(|| &connection.sides[at]));
+        held.into_iter().flatten()
+    }
+
     /// The role of each direction of each connection.
     pub(crate) fn roles(&self) -> Vec<[FlowRole; 2]> {
         let mut with_data: BTreeMap<[Address; 2], Vec<&CapturedConnection>> = BTreeMap::new();
-        for connection in self.connections.iter().filter(|connection| connection.sides.iter().any(is_held)) {
+        for connection in self.connections.iter().filter(|connection| self.held_sides(connection).count() > 0) {
             with_data.entry(hosts(connection)).or_default().push(connection);
         }
         let role = |connection: &CapturedConnection| {
-            let held = [0, 1].map(|side| is_held(&connection.sides[side]));
+            let held = [0, 1].map(|side| self.is_held(connection, side));
             let first = connection.client();
             match held {
                 [true, true] => [FlowRole::Data; 2],
                 [false, false] => {
                     let beside = with_data.get(&hosts(connection)).into_iter().flatten();
-                    [if beside.take(MOST_COMPARED).any(|data| controls(connection, data, self.window.1)) {
+                    [if beside.take(MOST_COMPARED).any(|data| self.controls(connection, data)) {
                         FlowRole::Control
                     } else {
                         FlowRole::Messages
@@ -75,6 +106,33 @@ impl Analysis {
         };
         self.connections.iter().map(role).collect()
     }
+
+    /// Whether a connection without data controls one with data: it talked before the data, and after it unless the data
+    /// goes on until the end of the capture, and was silent in between.
+    fn controls(&self, connection: &CapturedConnection, data: &CapturedConnection) -> bool {
+        /// How long before its end the data must stop, in ns, to have stopped before the capture ends.
+        const NEAR_THE_END: u64 = 1_000_000_000;
+        let Some((from, until)) = self
+            .held_sides(data)
+            .map(|side| (side.first_data, side.last_data))
+            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+        else {
+            return false;
+        };
+        let talks = || connection.sides.iter().filter(|side| side.unique_bytes > 0);
+        let goes_on = until.saturating_add(NEAR_THE_END) >= self.window.1;
+        let begins = connection.first <= data.first && talks().any(|side| side.first_data <= from);
+        let ends = talks().any(|side| side.last_data >= until) || goes_on;
+        // Bins that lie within the time of the data, without its first and last tenth, and one bin at least.
+        let (first, last) =
+            self.held_sides(data).map(|side| &side.bins).fold((usize::MAX, 0), |(first, last), bins| {
+                (first.min(bins.first), last.max(bins.first + bins.bytes.len()))
+            });
+        let edge = 1 + last.saturating_sub(first) / 10;
+        let mut silent = first.saturating_add(edge)..last.saturating_sub(edge);
+        let is_silent = silent.all(|bin| talks().all(|side| side.bins.at(bin) == 0));
+        begins && ends && is_silent
+    }
 }
 
 /// The most connections with data between two hosts among which that of a control connection is searched.
@@ -84,30 +142,4 @@ const MOST_COMPARED: usize = 64;
 fn hosts(connection: &CapturedConnection) -> [Address; 2] {
     let [a, b] = connection.ends.map(|end| end.address);
     if a < b { [a, b] } else { [b, a] }
-}
-
-/// Whether a connection without data controls one with data: it talked before the data, and after it unless the data
-/// goes on until the `end` of the capture, and was silent in between.
-fn controls(connection: &CapturedConnection, data: &CapturedConnection, end: u64) -> bool {
-    /// How long before its end the data must stop, in ns, to have stopped before the capture ends.
-    const NEAR_THE_END: u64 = 1_000_000_000;
-    let bulk = data.sides.iter().filter(|side| is_held(side));
-    let Some((from, until)) = bulk
-        .map(|side| (side.first_data, side.last_data))
-        .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
-    else {
-        return false;
-    };
-    let talks = || connection.sides.iter().filter(|side| side.unique_bytes > 0);
-    let goes_on = until.saturating_add(NEAR_THE_END) >= end;
-    let begins = connection.first <= data.first && talks().any(|side| side.first_data <= from);
-    let ends = talks().any(|side| side.last_data >= until) || goes_on;
-    // Bins that lie within the time of the data, without its first and last tenth, and one bin at least.
-    let inner = data.sides.iter().filter(|side| is_held(side)).map(|side| &side.bins);
-    let (first, last) = inner
-        .fold((usize::MAX, 0), |(first, last), bins| (first.min(bins.first), last.max(bins.first + bins.bytes.len())));
-    let edge = 1 + last.saturating_sub(first) / 10;
-    let mut silent = first.saturating_add(edge)..last.saturating_sub(edge);
-    let is_silent = silent.all(|bin| talks().all(|side| side.bins.at(bin) == 0));
-    begins && ends && is_silent
 }

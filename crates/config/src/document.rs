@@ -105,7 +105,16 @@ impl Document {
         let trusted = |problem: &Problem| {
             !broken_syntax || (!problem.absent && !problem.line().is_some_and(|line| broken.contains(&line)))
         };
-        all.extend(reader.problems.into_iter().filter(trusted));
+        let knows_a_key = T::describe().all_names().iter().any(|name| root.get(name).is_some());
+        if broken.len() > 1 && !knows_a_key {
+            // Not one key is right: the file is something else, of which the first line is enough.
+            all.truncate(1);
+            let rest =
+                format!("{} more lines are not TOML, and no key is known: is it the right file?", broken.len() - 1);
+            all[0].notes.push(rest);
+        } else {
+            all.extend(reader.problems.into_iter().filter(trusted));
+        }
         all.sort_by_key(|problem| problem.line().unwrap_or(0));
         let mut unique: Vec<Problem> = Vec::new();
         for problem in all {
@@ -319,6 +328,7 @@ impl PathOverride<'_> {
         kind: Found<'_>,
     ) -> Result<(), PathError> {
         let Some(((step, span), rest)) = steps.split_first() else {
+            self.require_list(kind)?;
             *node = self.value.clone();
             let number = matches!(node.content, Content::Integer(_) | Content::Float(_) | Content::Bool(_));
             if number && matches!(kind, Found::Value(Shape::Text | Shape::Choice(_))) {
@@ -394,6 +404,25 @@ impl PathOverride<'_> {
             }
             _ => error(format!("{parent} has no parts"), String::new()),
         }
+    }
+
+    /// Refuses a single value for a list of tables.
+    fn require_list(&self, kind: Found<'_>) -> Result<(), PathError> {
+        let Found::List(Shape::Table(element)) = kind else { return Ok(()) };
+        let what = match &self.value.content {
+            Content::Integer(_) | Content::Float(_) => "a number",
+            Content::Bool(_) => "true or false",
+            Content::Text(_) => "a text",
+            Content::Date | Content::List(_) | Content::Table(_) => return Ok(()),
+        };
+        let is_count = matches!(self.value.content, Content::Integer(_)) && element.find("count").is_some();
+        let note = if is_count {
+            format!("write {}.count={}", self.path.trim(), self.written)
+        } else {
+            format!("set a key of its tables, as in {}.name={}", self.path.trim(), self.written)
+        };
+        let span = self.value.place.span.clone();
+        Err((format!("`{}` is a list of tables, not {what}", shown(self.path.trim())), span, note))
     }
 
     /// The corrected path, if the `key` at `span` belongs to one of the `table`'s own tables or to the top table.

@@ -54,7 +54,8 @@ FLOWS = SEED | {
     "competes": "Whether its role is `data`, and no application limited it most of the time.",
     "had_no_more": "Whether it was satisfied: it does not compete, or it ended while others went on, or without having"
     " waited for an ACK.",
-    "unsure": "The capture does not show whether it had more to send; it is treated as if it had.",
+    "unsure": "The capture does not show whether it had more to send; it is treated as if it had, except for a"
+    " full segment or two at the end.",
     "active_s": "From its first data (its SYN, if that was repeated) until its FIN or RST, or the end of the capture if"
     " it had more to send [s].",
     "rtt_point": "Where `rtt_mean_s` and its like are measured from: `sender`, `receiver`, or a point `between` them.",

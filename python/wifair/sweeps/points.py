@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,6 +15,7 @@ from wifair.exceptions import ScenarioError
 from wifair.scenario import toml
 from wifair.scenario.scenario import Scenario
 from wifair.sweeps.store import Label
+from wifair.words import counted
 
 Value = str | int | float | bool | list[object]
 """A value of a parameter."""
@@ -24,7 +27,9 @@ Option = tuple[str, str]
 """The name of an option, which messages show, and its text."""
 
 MOST_PROBLEMS = 10
-"""The most messages that are shown, because many points often have the same mistake."""
+"""The most messages that are shown."""
+MOST_ALIKE = 1000
+"""Points with mistakes that are counted; many points often have the same one."""
 
 
 class Points:
@@ -89,19 +94,29 @@ class Points:
     def _check(self) -> list[str]:
         hashes = []
         problems: dict[str, ScenarioError] = {}
+        alike: Counter[str] = Counter()
         for index in range(len(self)):
             try:
                 scenario = self.scenario(index)
                 scenario._require_unchanged()
                 hashes.append(scenario.hash)
             except ScenarioError as error:
-                problems.setdefault(str(error), error)
-                if len(problems) == MOST_PROBLEMS:
+                # A mistake is the same with another number.
+                kind = re.sub(r"\d+", "#", " ".join(re.findall(r"(?m)^error: .*$", str(error))))
+                problems.setdefault(kind, error)
+                alike[kind] += 1
+                if len(problems) == MOST_PROBLEMS or alike.total() == MOST_ALIKE:
                     break
         if problems:
+            texts = [_said_once(error, alike[kind] - 1) for kind, error in problems.items()]
             parts = [problem for error in problems.values() for problem in error.problems]
-            raise ScenarioError("\n".join(text.rstrip("\n") + "\n" for text in problems), tuple(parts))
+            raise ScenarioError("\n".join(texts), tuple(parts))
         return hashes
+
+
+def _said_once(error: ScenarioError, others: int) -> str:
+    more = f"  = the same in {counted(others, 'other point')}\n" if others else ""
+    return str(error).rstrip("\n") + "\n" + more
 
 
 def options_of(vary: Axes | Iterable[str]) -> tuple[list[Option], dict[str, Dependent]]:

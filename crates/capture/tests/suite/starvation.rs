@@ -3,7 +3,7 @@
 use crate::common::talk::{self, MS, Step, Wrap, ends};
 use wifair_capture::fairness::Fairness;
 use wifair_capture::frame::Tcp;
-use wifair_capture::{AnalysisOptions, Endpoint, TcpOptions, analyze, flag};
+use wifair_capture::{AnalysisOptions, Endpoint, FlowRole, TcpOptions, analyze, flag};
 use wifair_units::BitRate;
 
 fn fairness(mut steps: Vec<Step>, wrap: Wrap, settings: AnalysisOptions) -> Fairness {
@@ -130,4 +130,23 @@ fn a_transfer_that_left_at_once_had_no_more_to_send() {
         let flows = fairness(steps, Wrap::Ethernet, AnalysisOptions::default()).flows;
         assert_eq!((flows[1].modest, flows[1].bytes), (at_once, 3_000));
     }
+}
+
+/// Two full segments pass, are acknowledged where the capture sees it, and nothing follows beside a long upload. Without
+/// PSH their sender had more (RFC 9293, section 3.9.1.2). It had not, or nobody knows yet, if the last one has PSH, or is
+/// short, or the connection ends, or the last one is within 1 s of the end of the capture.
+#[test]
+fn a_flow_of_two_full_segments_that_are_not_pushed_waits() {
+    let change = |change: fn(&mut Vec<Step>)| {
+        let mut few = upload(40_001, 2, 2);
+        change(&mut few);
+        let flows = fairness([upload(40_000, 1_000, 1_000), few].concat(), Wrap::Radiotap, AnalysisOptions::default());
+        (flows.flows[1].role == FlowRole::Data, flows.flows[1].starved)
+    };
+    let messages = (false, false);
+    assert_eq!(change(|_| {}), (true, true));
+    assert_eq!(change(|few| few[4].1.flags |= flag::PSH), messages);
+    assert_eq!(change(|few| few[4].1.payload = 999), messages);
+    assert_eq!(change(|few| few[4].1.flags |= flag::FIN), messages);
+    assert_eq!(change(|few| few[2..].iter_mut().for_each(|(at, _)| *at += 9_200 * MS)), messages);
 }

@@ -117,10 +117,8 @@ pub(crate) fn starved(v: &View<'_>) -> Vec<Fact> {
         let unsure = flag("unsure");
         let doubtful = chosen(&|row| starved[row] && unsure.get(row) == Some(&true));
         if !doubtful.is_empty() {
-            let they = if doubtful.len() > 1 { "they" } else { "it" };
             text += &format!(
-                " The capture was not taken at the sender of {}, and does not show whether {they} had more to send: it is \
-                 taken to be so.",
+                " The capture does not show whether {} had more to send: it is taken to be so.",
                 some(&doubtful)
             );
         }
@@ -131,8 +129,7 @@ pub(crate) fn starved(v: &View<'_>) -> Vec<Fact> {
     if !close.is_empty() {
         let (are, they) = if close.len() > 1 { ("are", "they starve") } else { ("is", "it starves") };
         let text = format!(
-            "{} {are} close to a tenth of an equal share: captures taken elsewhere, which count what has arrived there, may \
-             differ on whether {they}.",
+            "{} {are} close to a tenth of an equal share: captures taken elsewhere may differ on whether {they}.",
             some(&close)
         );
         facts.push(Fact::new("close", text).figure("near_threshold", close.len() as f64).about(close));

@@ -183,7 +183,18 @@ fn values(text: &str, span: Range<usize>) -> Result<Values, SpannedError> {
         return Ok(Values::Drawn(law));
     }
     let mut items = Vec::new();
+    let mut before = span.start..span.start;
     for part in split(text, span.clone(), ',')? {
+        if let Some(factor) =
+            text[part.clone()].strip_prefix('*').filter(|factor| Decimal::parse_start(factor).is_some())
+        {
+            let note = match &text[before] {
+                range if range.contains("..") => format!("write {range}:*{factor}"),
+                _ => format!("a factor follows a range and a colon, as in 2..32:*{factor}"),
+            };
+            return Err(SpannedError::new(&format!("`*{factor}` is no value"), part, &note));
+        }
+        before = part.clone();
         match range(text, part.clone())? {
             Some(values) => items.extend(values.into_iter().map(AxisItem::Plain)),
             None => items.push(item(text, part)?),
@@ -351,6 +362,9 @@ mod tests {
         assert_eq!(fault("x = 1,,2"), "a value is missing [,]");
         assert_eq!(fault("x = 1, 2; y = 1, 2, 3"), "2 values of `x` go together with 3 of `y` [1, 2, 3]");
         assert_eq!(fault("x = 1; x = 2"), "`x` is varied twice [2]");
+        assert_eq!(fault("x = 2..32,*2"), "`*2` is no value [*2]");
+        assert_eq!(Axis::parse("x = 2..32, *2", "").unwrap_err().note, "write 2..32:*2");
+        assert_eq!(Axis::parse("x = *2", "").unwrap_err().note, "a factor follows a range and a colon, as in 2..32:*2");
         assert_eq!(fault("x = \"a"), "`\"` is not closed [\"]");
         assert_eq!(fault("x = uniform(1)"), "`uniform(1)` does not have two bounds [uniform(1)]");
         assert_eq!(fault("x = uniform(2, 1)"), "`uniform(2, 1)` is empty [uniform(2, 1)]");
