@@ -372,6 +372,23 @@ def test_the_page_explains_as_the_command_does(opened: Callable[..., Opened], la
         assert list(zip(topics, said)) == [(one.topic, one.text) for one in found]
 
 
+def test_what_helps_is_tried_as_by_the_command(opened: Callable[..., Opened], lab: LabServer) -> None:
+    """The button prints the table of ``wifair explain --try``; another scenario forgets it."""
+    page = at_uploads(opened, lab)
+    text = re.sub(r"(?m)^duration = .*$", 'duration = "7 s"', page.value("lab.text"))
+    page.page.locator("#toml").fill(text)
+    page.page.wait_for_timeout(300)
+    page.settle()
+    page.page.locator("#try").click()
+    page.page.locator("#tried table").wait_for(timeout=120_000)
+    cells = "[...document.querySelectorAll('#tried tr')].map((row) => [...row.cells].map((one) => one.textContent))"
+    assert page.value(cells) == wifair.what_helps(Scenario.from_text(text)).rows
+    page.page.locator("#toml").fill(text.replace('"7 s"', '"6 s"'))
+    page.page.wait_for_timeout(300)
+    page.settle()
+    assert page.page.locator("#tried table").count() == 0
+
+
 @pytest.mark.slow
 def test_copied_texts_run(opened: Callable[..., Opened], lab: LabServer, tmp_path: Path) -> None:
     page = opened(lab.url)

@@ -122,8 +122,8 @@ udp.payload = "1000 B"
 
 def test_of_two_uploads_that_become_hidden_one_starves() -> None:
     """The example of docs/how-to.md. By hand: 20 dBm - 40.1 dB - 30 log10(d) falls below -82 dBm at 115.7 m, at 19.5 s.
-    It takes up to five seconds more until one loses so many segments in a row that it waits for timers (12 seeds: of all
-    that it gets after 20.5 s, 99 % come before 26.5 s). The control: with RTS and CTS neither starves."""
+    It takes up to six seconds more until one loses so many segments in a row that it waits for timers: of all that it
+    gets after 20.5 s in 12 seeds, 99 % come before 26.5 s. The control: with RTS and CTS neither starves."""
     page = (DOCS / "how-to.md").read_text()
     text = page[page.index("# walk-around.toml") : page.index("```", page.index("# walk-around.toml"))]
     for seed in range(1, 5):

@@ -67,6 +67,38 @@ def test_the_file_may_say_what_to_vary(file: Path, tmp_path: Path) -> None:
     assert "3 runs: 3 computed" in err
 
 
+def test_a_mistake_in_all_points_is_one_error(file: Path, tmp_path: Path) -> None:
+    """With what was written, and what to write. A list of words has a mistake each."""
+    for vary, said, times in [
+        ("n=2..32", ["unknown key `n`", "--vary n=2\n", "the same in 30 other points"], 1),
+        ("stations.count=2..32,*2", ["`*2` is no value", "write 2..32:*2"], 1),
+        ("stations=20", ["`stations` is a list of tables, not a number", "write stations.count=20"], 1),
+        ("wlan.standard=wifi9,wifi8", ["wifi9", "wifi8"], 2),
+    ]:
+        _, err = wifair("sweep", file, "--vary", vary, "--out", tmp_path / "out", code=2)
+        assert all(part in err for part in said), err
+        assert err.count("error: ") == times, err
+
+
+def test_a_count_of_several_groups_is_said_to_be_of_each(file: Path, tmp_path: Path) -> None:
+    file.write_text(file.read_text() + '\n[[stations]]\nname = "more"\n')
+    _, err = wifair("sweep", file, "--vary", "stations.count=1..2", "--out", tmp_path / "out")
+    assert "`stations.count` is the number in each group, sta and more: `stations.sta.count` sets one\n" in err
+    _, err = wifair("sweep", file, "--vary", "stations.more.count=1..2", "--out", tmp_path / "out")
+    assert "in each group" not in err
+
+
+def test_a_point_is_explained_as_its_scenario(file: Path, grid: Path) -> None:
+    where = ["--where", "stations.count=2", "--where", "flows.tcp.cc=vegas"]
+    sets = ["--set", "stations.count=2", "--set", "flows.tcp.cc=vegas"]
+    said = json.loads(wifair("explain", grid, *where, "--json")[0])["findings"]
+    assert said == json.loads(wifair("explain", file, *sets, "--seeds", "1..3", "--json", "-q")[0])["findings"]
+    _, err = wifair("explain", grid, "--where", "stations.count=2", code=2)
+    assert "2 points" in err
+    assert "--where NAME=VALUE" in err
+    assert "is no store" in wifair("explain", file, "--where", "stations.count=2", code=2)[1]
+
+
 def test_points_come_from_a_table(file: Path, tmp_path: Path) -> None:
     points = tmp_path / "points.csv"
     points.write_text("stations.count, ap.queue.limit\n1, 9 packets\n2,\n")
@@ -182,7 +214,7 @@ def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     wifair("results", grid, *arguments)
     text = figure.read_text()
     assert all(
-        f"<!-- {label} -->" in text for label in ("vegas", "number of stations", "Jain's index", "goodput [Mb/s]")
+        f"<!-- {label} -->" in text for label in ("vegas", "stations in each group", "Jain's index", "goodput [Mb/s]")
     )
     assert "exists" in wifair("results", grid, *arguments, code=2)[1]
     arguments.append("--force")

@@ -564,6 +564,22 @@ error: not TOML: unclosed array table, expected `]`
     );
 }
 
+/// Prose has no key: its first line is enough.
+#[test]
+fn a_file_that_is_no_toml_is_one_error() {
+    refused(
+        "# Title\n**bold** words\nmore words\n\n- a list\n",
+        &[],
+        "
+error: not TOML: key with no value, expected `=`
+ --> a.toml:2:9
+2 | **bold** words
+  |         ^
+  = 2 more lines are not TOML, and no key is known: is it the right file?
+",
+    );
+}
+
 /// A value that begins like a number is as easily written without quotes as any other.
 #[test]
 fn values_that_begin_with_a_digit_need_quotes_too() {

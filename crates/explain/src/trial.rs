@@ -43,7 +43,15 @@ pub struct TrialArm {
 
 impl TrialArm {
     fn label(&self) -> String {
-        if self.changes.is_empty() { "as it is".to_owned() } else { self.changes.join("; ") }
+        /// Schemes whose papers leave out details.
+        const OUTLINES: [&str; 4] =
+            ["ap.scheme.uplink=", "ap.scheme.client=", "ap.scheme.access=", "ap.queue.discipline=dual"];
+        let is_outline = self.changes.iter().any(|change| OUTLINES.iter().any(|start| change.starts_with(start)));
+        match self.changes.join("; ") {
+            none if none.is_empty() => "as it is".to_owned(),
+            changes if is_outline => changes + " (outline)",
+            changes => changes,
+        }
     }
 }
 
@@ -79,7 +87,19 @@ fn candidates(scenario: &Scenario, facts: &[Fact]) -> Vec<Vec<String>> {
         }
         add(&["ap.queue.discipline=airtime"]);
         add(&["ap.queue.discipline=las"]);
+        add(&["ap.queue.discipline=dual"]);
+        // The cures of papers on unfairness between uploads and downloads.
         add(&["ap.scheme.window=b-over-n"]);
+        add(&["ap.scheme.window=wmax-over-n"]);
+        for (kind, name) in [
+            ("uplink", "rate-limit"),
+            ("uplink", "buffer-drop"),
+            ("client", "rate-cap"),
+            ("access", "edca"),
+            ("access", "dynamic-cw"),
+        ] {
+            add(&[&format!("ap.scheme.{kind}={name}")]);
+        }
         add(&["wlan.rts_threshold=0 B"]);
         if let wifair_config::Limit::Packets(packets) = scenario.ap().queue.limit {
             add(&[&format!("ap.queue.limit={} packets", packets * 4)]);
@@ -88,7 +108,7 @@ fn candidates(scenario: &Scenario, facts: &[Fact]) -> Vec<Vec<String>> {
     for group in &scenario.file.flows {
         let name = &group.name;
         if let Transport::Tcp(tcp) = &group.transport {
-            for other in ["cubic", "bbr3", "vegas"] {
+            for other in ["cubic", "bbr3", "vegas", "vegas-fair", "compound-plus"] {
                 if tcp.cc.name() != other {
                     add(&[&format!("flows.{name}.tcp.cc={other}")]);
                 }

@@ -147,6 +147,9 @@ def sweep_command(
         rules,
         shard,
     )
+    if not quiet:
+        for note in asked.points.said_of_groups():
+            click.echo(note, err=True)
     if not asked.points.drawn:
         refuse_unused(["design", "sample_seed"], "changes nothing: no parameter has a distribution")
     if not asked.rules:

@@ -24,6 +24,13 @@ def is_scenario(path: str) -> bool:
     return path == "-" or Path(path).suffix == ".toml"
 
 
+def is_store(path: str) -> bool:
+    """Whether a path is the store of a sweep."""
+    from wifair.sweeps.schema import FILE  # noqa: PLC0415
+
+    return (Path(path) / FILE).is_file()
+
+
 def read(path: str) -> list[tuple[str, Found]]:
     """Read what is there already: results, a measurement (one for each case), a capture, a file of iperf3 or Flent.
 
@@ -65,9 +72,7 @@ def _folder(place: Path) -> list[tuple[str, Found]]:
     if (place / PROVENANCE).exists():
         found = read_results(place)
         return [(place.name or found.scenario.name, found)]
-    from wifair.sweeps.schema import FILE  # noqa: PLC0415
-
-    if (place / FILE).is_file():
+    if is_store(str(place)):
         raise ResultsError(f"`{place}` is the store of a sweep: `wifair results {place}` shows it")
     measured = optional.module("measure", "results")
     if measured is None:

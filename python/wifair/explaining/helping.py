@@ -72,6 +72,8 @@ class WhatHelps:
             f"(differences, means of {self.pairs} pairs of equal seeds; helps, costs: the 95 % interval leaves out"
             " zero; latency: round trips, or one way for datagrams)"
         )
+        if any("(outline)" in row[0] for row in self.rows):
+            note = note[:-1] + "; outline: the source leaves details open)"
         lines = [f"What helps {self.name}?", "", *aligned(self.rows, left=(0, 4)), *textwrap.wrap(note, room)]
         if self.left_out:
             lines += ["", "Left out:"]

@@ -6,16 +6,17 @@ import csv
 import io
 import json
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from wifair import _core
+from wifair._output.words import counted
 from wifair.exceptions import ScenarioError
 from wifair.scenario import toml
 from wifair.scenario.scenario import Scenario
 from wifair.sweeps.store import Label
-from wifair.words import counted
 
 Value = str | int | float | bool | list[object]
 """A value of a parameter."""
@@ -76,6 +77,18 @@ class Points:
         """Whether a parameter is drawn from a distribution; only then the number of samples is set."""
         return self.base._core.samples is not None
 
+    def said_of_groups(self) -> list[str]:
+        """Say of `stations.count` and the like that it sets each of several groups, if it does."""
+        lists = tomllib.loads(self.base.resolved)
+        said = []
+        for path in self.paths:
+            first, _, key = path.partition(".")
+            names = [group["name"] for group in lists.get(first, [])] if key == "count" else []
+            if len(names) > 1:
+                every = f"{', '.join(names[:-1])} and {names[-1]}"
+                said.append(f"`{path}` is the number in each group, {every}: `{first}.{names[0]}.count` sets one")
+        return said
+
     def labels(self, index: int) -> dict[str, Label]:
         """Paths and values of a point."""
         labels = {path: label_of(text) for _, path, text in self._plan.point(index)}
@@ -102,7 +115,7 @@ class Points:
                 hashes.append(scenario.hash)
             except ScenarioError as error:
                 # A mistake is the same with another number.
-                kind = re.sub(r"\d+", "#", " ".join(re.findall(r"(?m)^error: .*$", str(error))))
+                kind = re.sub(r"\b\d+\b", "#", " ".join(re.findall(r"(?m)^error: .*$", str(error))))
                 problems.setdefault(kind, error)
                 alike[kind] += 1
                 if len(problems) == MOST_PROBLEMS or alike.total() == MOST_ALIKE:
