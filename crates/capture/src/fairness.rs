@@ -41,7 +41,7 @@ use wifair_metrics::{FinishRatios, Jain, STARVED_BELOW, Supply, jain_index, max_
 
 use crate::analysis::Analysis;
 use crate::json::JsonWriter;
-use crate::roles::FlowRole;
+use crate::roles::{FlowRole, bytes_before_fin, ends_midway};
 use crate::segment::{Address, Endpoint};
 use crate::tcp::side::{Side, StationDirection, TransmissionSession};
 
@@ -240,8 +240,8 @@ impl Analysis {
                     modest,
                     // At the end of the capture, some senders finish and others are stopped.
                     unsure: (!modest && (complete || side.limits.unknown.saturating_add(silence) > seen))
-                        || (role == FlowRole::Messages && side.ends_midway()),
-                    ended_after: side.bytes_before_fin().filter(|_| ended_first),
+                        || (role == FlowRole::Messages && ends_midway(side)),
+                    ended_after: bytes_before_fin(side).filter(|_| ended_first),
                     longest_stall_s: stall,
                 });
                 sides.push(side);

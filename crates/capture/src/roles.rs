@@ -44,23 +44,20 @@ impl FlowRole {
     }
 }
 
-/// The initial retransmission timeout of RFC 6298, rule 2.1, in ns: a sender that waits for an ACK is silent for as long.
+/// The initial retransmission timeout of RFC 6298, rule 2.1, in ns: who waits for an ACK is silent for as long.
 const INITIAL_RTO: u64 = 1_000_000_000;
 /// Payload of a full segment where no MSS was announced (RFC 9293, section 3.7.1); smaller ones may not be full.
 const DEFAULT_MSS: u32 = 536;
 
-impl Side {
-    /// Whether its last data is a full segment without PSH, and no FIN follows.
-    pub(crate) fn ends_midway(&self) -> bool {
-        let open = self.ended.is_none();
-        open && !self.ends_short && !self.ends_pushed && self.largest_unpushed >= DEFAULT_MSS
-    }
+/// Whether the last data of a side is a full segment without PSH, and no FIN follows.
+pub(crate) fn ends_midway(side: &Side) -> bool {
+    side.ended.is_none() && !side.ends_short && !side.ends_pushed && side.largest_unpushed >= DEFAULT_MSS
+}
 
-    /// The bytes before its FIN, once that was seen.
-    pub(crate) fn bytes_before_fin(&self) -> Option<u64> {
-        let start = self.scoreboard.start().filter(|_| self.fins > 0)?;
-        u64::try_from(self.fin - start).ok()
-    }
+/// The bytes of a side before its FIN, once that was seen.
+pub(crate) fn bytes_before_fin(side: &Side) -> Option<u64> {
+    let start = side.scoreboard.start().filter(|_| side.fins > 0)?;
+    u64::try_from(side.fin - start).ok()
 }
 
 impl Analysis {
@@ -69,7 +66,7 @@ impl Analysis {
         let silent = self.window.1.saturating_sub(side.last_data);
         side.messages.held
             || (side.repeats && side.scoreboard.outstanding() > 0)
-            || (side.ends_midway() && silent >= INITIAL_RTO && connection.active_until(at).is_none())
+            || (ends_midway(side) && silent >= INITIAL_RTO && connection.active_until(at).is_none())
     }
 
     /// The directions of a connection that were held.
@@ -107,8 +104,8 @@ impl Analysis {
         self.connections.iter().map(role).collect()
     }
 
-    /// Whether a connection without data controls one with data: it talked before the data, and after it unless the data
-    /// goes on until the end of the capture, and was silent in between.
+    /// Whether a connection without data controls one with data: it talked before the data, and after it unless the
+    /// data goes on until the end of the capture, and was silent in between.
     fn controls(&self, connection: &CapturedConnection, data: &CapturedConnection) -> bool {
         /// How long before its end the data must stop, in ns, to have stopped before the capture ends.
         const NEAR_THE_END: u64 = 1_000_000_000;

@@ -225,6 +225,11 @@ impl TrialResult {
         let [jain, goodput, latency] = self.differences.map(MeanInterval::side);
         [jain, goodput, -latency]
     }
+
+    fn verdict(&self) -> String {
+        let is_alike = |one: &MeanInterval| one.mean == 0.0 && one.half_width == 0.0;
+        if self.differences.iter().all(is_alike) { "changes nothing here".to_owned() } else { verdict(self.sides()) }
+    }
 }
 
 /// The findings of a trial.
@@ -316,7 +321,7 @@ impl TrialReport {
                 signed(fair, &jain),
                 signed(goodput, &rate),
                 signed(latency, &time),
-                verdict(one.sides()),
+                one.verdict(),
             ]);
         }
         rows

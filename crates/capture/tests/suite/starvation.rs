@@ -132,9 +132,9 @@ fn a_transfer_that_left_at_once_had_no_more_to_send() {
     }
 }
 
-/// Two full segments pass, are acknowledged where the capture sees it, and nothing follows beside a long upload. Without
-/// PSH their sender had more (RFC 9293, section 3.9.1.2). It had not, or nobody knows yet, if the last one has PSH, or is
-/// short, or the connection ends, or the last one is within 1 s of the end of the capture.
+/// Two full segments pass, are acknowledged where the capture sees it, and nothing follows beside a long upload.
+/// Without PSH their sender had more (RFC 9293, section 3.9.1.2). It had not, or nobody knows yet, if the last one has
+/// PSH, or is short, or the connection ends, or the last one is within 1 s of the end of the capture.
 #[test]
 fn a_flow_of_two_full_segments_that_are_not_pushed_waits() {
     let change = |change: fn(&mut Vec<Step>)| {
