@@ -248,7 +248,7 @@ def test_a_sweep_has_ticks_at_its_points() -> None:
     figure = sweep.draw(Columns(data), "stations.count", ["goodput_bps", "up_down_ratio"], [])
     goodput, ratio = figure.axes
     assert ratio.get_xticks().tolist() == [2, 8, 20]
-    assert ratio.get_xlabel() == "stations in each group"
+    assert ratio.get_xlabel() == "number of stations"
     assert (goodput.get_yscale(), ratio.get_yscale()) == ("linear", "log")
 
 

@@ -84,7 +84,9 @@ def test_a_count_of_several_groups_is_said_to_be_of_each(file: Path, tmp_path: P
     file.write_text(file.read_text() + '\n[[stations]]\nname = "more"\n')
     _, err = wifair("sweep", file, "--vary", "stations.count=1..2", "--out", tmp_path / "out")
     assert "`stations.count` is the number in each group, sta and more: `stations.sta.count` sets one\n" in err
-    _, err = wifair("sweep", file, "--vary", "stations.more.count=1..2", "--out", tmp_path / "out")
+    wifair("results", tmp_path / "out", "--x", "stations.count", "--y", "jain_index", "--figure", tmp_path / "f.svg")
+    assert "<!-- stations in each of 2 groups -->" in (tmp_path / "f.svg").read_text()
+    _, err = wifair("sweep", file, "--vary", "stations.more.count=1..2", "--out", tmp_path / "more")
     assert "in each group" not in err
 
 
@@ -214,7 +216,7 @@ def test_results_are_drawn(grid: Path, tmp_path: Path) -> None:
     wifair("results", grid, *arguments)
     text = figure.read_text()
     assert all(
-        f"<!-- {label} -->" in text for label in ("vegas", "stations in each group", "Jain's index", "goodput [Mb/s]")
+        f"<!-- {label} -->" in text for label in ("vegas", "number of stations", "Jain's index", "goodput [Mb/s]")
     )
     assert "exists" in wifair("results", grid, *arguments, code=2)[1]
     arguments.append("--force")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -291,6 +292,17 @@ class _SelectedRuns:
         else:
             click.echo(averages(means, by, figures, rows or len(means)))
 
+    def _said_of_groups(self, look: dict[str, Any], along: str) -> dict[str, Any]:
+        """Label the number of stations as that in each group, if the scenario has several."""
+        what, _, key = along.partition(".")
+        if key != "count" or "scenario" in self._labels():
+            return look
+        scenario = str(self._read(["scenario"])["scenario"][0])
+        groups = tomllib.loads(self._store.scenario_text(scenario)).get(what, [])
+        if len(groups) < 2:
+            return look
+        return {**look, "labels": {along: f"{what} in each of {len(groups)} groups", **(look.get("labels") or {})}}
+
     def draw(
         self,
         path: str | None,
@@ -313,7 +325,12 @@ class _SelectedRuns:
         table = self._means(keys, figures)
         self._tell_mixed([name for name in self._labels() if name not in keys])
         with trying("write", path):
-            save(draw(table, along, figures, lines, Look.of(**look), panels=beside, logx=logx), path)
+            save(
+                draw(
+                    table, along, figures, lines, Look.of(**self._said_of_groups(look, along)), panels=beside, logx=logx
+                ),
+                path,
+            )
 
     def _tell_mixed(self, others: Sequence[str]) -> None:
         """Tell which `others` differ between the rows, because the averages are taken over them, too."""

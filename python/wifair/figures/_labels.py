@@ -82,8 +82,8 @@ ENDINGS: dict[str, tuple[tuple[float, str, float], ...]] = {
 """For each ending of names its units, as (least maximum of the values, unit, scale)."""
 
 PARAMETERS = {
-    "stations.count": "stations in each group",
-    "flows.count": "flows in each group",
+    "stations.count": "number of stations",
+    "flows.count": "number of flows",
     "stations.circle.radius": "distance from the centre",
     "stations.snr": "signal-to-noise ratio",
     "stations.data_rate": "data rate",
@@ -146,7 +146,7 @@ def parameter(path: str) -> str:
     """
     parts = path.split(".")
     if len(parts) == 3 and parts[-1] == "count":
-        return f"number of {parts[0]} ({parts[1]})"
+        return f"{PARAMETERS.get(f'{parts[0]}.count', parts[0])} ({parts[1]})"
     for length in range(min(3, len(parts)), 1, -1):
         found = PARAMETERS.get(".".join(parts[-length:]))
         if found:
