@@ -572,9 +572,9 @@ fn a_file_that_is_no_toml_is_one_error() {
         &[],
         "
 error: not TOML: key with no value, expected `=`
- --> a.toml:2:9
+ --> a.toml:2:10
 2 | **bold** words
-  |         ^
+  |          ^
   = 2 more lines are not TOML, and no key is known: is it the right file?
 ",
     );
