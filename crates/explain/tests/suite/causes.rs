@@ -230,10 +230,11 @@ const SIXTEEN: &str = r#"
     flows = [{ name = "down", station = "sta", direction = "down" }]
 "#;
 
-/// BBR keeps a dozen segments in flight for each of 16 downloads, and aggregates have about as many; CUBIC fills them.
+/// BBR of the draft keeps a dozen segments in flight for each of 16 downloads, and aggregates have about as many; CUBIC
+/// fills them.
 #[test]
 fn small_aggregates_are_named_and_grow_with_what_is_in_flight() {
-    let bbr = told(SIXTEEN, &[], &[1]);
+    let bbr = told(SIXTEEN, &["tcp.bbr.variant=draft"], &[1]);
     let fact = bbr.say("small_aggregates");
     let each = |told: &crate::support::Told| told.station("ap").mpdus as f64 / told.station("ap").ppdus as f64;
     assert_eq!(fact.get("mpdus_per_ppdu"), Some(each(&bbr)));
