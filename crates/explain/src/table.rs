@@ -42,8 +42,8 @@ impl FigureTable {
         for (run, rows) in runs.into_iter().enumerate() {
             for row in rows {
                 seeds.push(run as f64);
-                for ((name, _), figure) in R::COLUMNS.iter().zip(row.figures()) {
-                    let column = columns.entry((*name).to_owned());
+                for ((name, _), figure) in R::columns().iter().zip(row.figures()) {
+                    let column = columns.entry(name.clone());
                     match figure {
                         Figure::Text(text) => match column.or_insert(FigureColumn::Texts(vec![])) {
                             FigureColumn::Texts(texts) => texts.push(text),

@@ -91,7 +91,7 @@ impl RowTable {
                     Figure::Text(_) => ColumnData::Texts(vec![], Words::default()),
                     Figure::Count(_) | Figure::Number(_) => ColumnData::Numbers(vec![]),
                 };
-                let columns = R::COLUMNS.iter().zip(&figures).map(|((name, _), one)| (*name, fresh(one)));
+                let columns = R::columns().iter().zip(&figures).map(|((name, _), one)| (name.as_str(), fresh(one)));
                 self.columns = Self::new(self.name, columns).columns;
             }
             for ((_, data), figure) in self.columns.iter_mut().zip(figures) {

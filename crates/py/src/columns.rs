@@ -72,7 +72,7 @@ impl<'py> ColumnBuilder<'py> {
 pub fn of_rows<'py, R: Row>(py: Python<'py>, rows: &[R]) -> PyResult<Bound<'py, PyList>> {
     let mut builders: Vec<ColumnBuilder<'_>> = match rows.first() {
         Some(first) => first.figures().iter().map(|figure| ColumnBuilder::starting(py, figure, rows.len())).collect(),
-        None => R::COLUMNS.iter().map(|_| ColumnBuilder::Numbers(vec![])).collect(),
+        None => R::columns().iter().map(|_| ColumnBuilder::Numbers(vec![])).collect(),
     };
     for row in rows {
         for (column, figure) in builders.iter_mut().zip(row.figures()) {
@@ -80,8 +80,8 @@ pub fn of_rows<'py, R: Row>(py: Python<'py>, rows: &[R]) -> PyResult<Bound<'py, 
         }
     }
     let columns = PyList::empty(py);
-    for (data, (name, about)) in builders.into_iter().zip(R::COLUMNS) {
-        columns.append(column(py, name, about.trim(), data.finish(py)?)?)?;
+    for (data, (name, about)) in builders.into_iter().zip(R::columns()) {
+        columns.append(column(py, name, about, data.finish(py)?)?)?;
     }
     Ok(columns)
 }

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use wifair_config::{Override, Source};
 use wifair_measure::MeasurementPlan;
-use wifair_sim::record::{CellOutcome, FlowOutcome, Row, SessionOutcome, StationOutcome};
+use wifair_sim::record::{CellOutcome, Column, FlowOutcome, Row, SessionOutcome, StationOutcome};
 
 use crate::scenario::to_error;
 
@@ -21,7 +21,11 @@ type Columns = Vec<(&'static str, &'static str)>;
 /// Name and meaning of every figure of a simulated run: of flows, the cell, stations and sessions.
 #[pyfunction]
 pub fn figure_names() -> (Columns, Columns, Columns, Columns) {
-    let of =
-        |columns: &[(&'static str, &'static str)]| columns.iter().map(|(name, about)| (*name, about.trim())).collect();
-    (of(FlowOutcome::COLUMNS), of(CellOutcome::COLUMNS), of(StationOutcome::COLUMNS), of(SessionOutcome::COLUMNS))
+    let of = |columns: &'static [Column]| columns.iter().map(|(name, about)| (&**name, &**about)).collect();
+    (
+        of(FlowOutcome::columns()),
+        of(CellOutcome::columns()),
+        of(StationOutcome::columns()),
+        of(SessionOutcome::columns()),
+    )
 }

@@ -1,6 +1,7 @@
 //! The results of a run, measured from the end of the warm-up to the end of the run.
 
-use super::{Series, row};
+use super::families::{DELAYS, delays};
+use super::{Each, Series, StationOutcome, row};
 
 row! {
     /// One flow.
@@ -124,7 +125,7 @@ row! {
         pub throughput_bps: f64,
         /// Jain's index of the flows' goodput.
         pub jain_index: f64,
-        /// Goodput of all uplink flows divided by that of all downlink flows; none without downlink goodput.
+        /// Goodput of all uplink flows divided by that of all downlink flows; undefined without downlink goodput.
         pub up_down_ratio: f64,
         /// Share of the uplink flows in the total goodput of uplink and downlink.
         pub uplink_share: f64,
@@ -161,39 +162,9 @@ row! {
         pub block_ack_loss: f64,
         /// Mean time for which packets waited at their receiver for earlier ones [s] (802.11n and later).
         pub reorder_delay_mean_s: f64,
-        /// Mean delay of packets of access category voice, from the queue of a station or access point to the network
-        /// layer of the receiver [s] (802.11n and later).
-        pub delay_voice_mean_s: f64,
-        /// Median of the same [s], at most 1/64 too high.
-        pub delay_voice_p50_s: f64,
-        /// 95th percentile of the same [s], at most 1/64 too high.
-        pub delay_voice_p95_s: f64,
-        /// 99th percentile of the same [s], at most 1/64 too high.
-        pub delay_voice_p99_s: f64,
-        /// The same for video: mean [s].
-        pub delay_video_mean_s: f64,
-        /// Median [s].
-        pub delay_video_p50_s: f64,
-        /// 95th percentile [s].
-        pub delay_video_p95_s: f64,
-        /// 99th percentile [s].
-        pub delay_video_p99_s: f64,
-        /// The same for best effort: mean [s].
-        pub delay_best_effort_mean_s: f64,
-        /// Median [s].
-        pub delay_best_effort_p50_s: f64,
-        /// 95th percentile [s].
-        pub delay_best_effort_p95_s: f64,
-        /// 99th percentile [s].
-        pub delay_best_effort_p99_s: f64,
-        /// The same for background: mean [s].
-        pub delay_background_mean_s: f64,
-        /// Median [s].
-        pub delay_background_p50_s: f64,
-        /// 95th percentile [s].
-        pub delay_background_p95_s: f64,
-        /// 99th percentile [s].
-        pub delay_background_p99_s: f64,
+        /// {}, from the queue of a station or access point to the network layer of the receiver [s] (802.11n and
+        /// later).
+        pub delays: Each<f64, DELAYS> as "delay_{}_s" for delays,
         /// Frames that the MAC gave up at a retry limit.
         pub frames_given_up: u64,
         /// Mean length of the access point's queue over time [packets].
@@ -219,95 +190,6 @@ row! {
         pub overlap_jain_index: f64,
         /// Length of that time [s].
         pub overlap_s: f64,
-    }
-}
-
-row! {
-    /// One station of a channel, access points included.
-    pub struct StationOutcome {
-        /// Name of the station.
-        pub name: String,
-        /// Attempts to send a frame.
-        pub attempts: u64,
-        /// Frames acknowledged.
-        pub delivered: u64,
-        /// Attempts that collided with another frame.
-        pub collisions: u64,
-        /// Attempts without an answer because of an error.
-        pub errors: u64,
-        /// Data frames given up at a retry limit, each MPDU of an aggregate by itself.
-        pub given_up: u64,
-        /// Air time of its data frames that did not collide [s].
-        pub air_data_s: f64,
-        /// Air time of the other frames in its exchanges that did not collide: RTS, CTS, ACKs and the like [s].
-        pub air_control_s: f64,
-        /// Air time of the frames in its exchanges that collided: because of another frame nobody could read them [s].
-        pub air_collided_s: f64,
-        /// Air time of the exchanges in which others sent to it, failed attempts included [s]: its part of their
-        /// `air_data_s`, `air_control_s` and `air_collided_s`.
-        pub air_to_station_s: f64,
-        /// Packets that its queues dropped because they were full.
-        pub queue_drops_overflow: u64,
-        /// Packets that its queues dropped before they were full, by a discipline such as RED or CoDel.
-        pub queue_drops_early: u64,
-        /// Packets whose lifetime ended (`aggregation.lifetime`), in its queues or between two attempts (802.11n and
-        /// later).
-        pub lifetime_drops: u64,
-        /// Packets that reached their recipient after it had stopped waiting for them (`aggregation.reorder_timeout`).
-        pub late_drops: u64,
-        /// Packets that its queues marked as having met congestion, instead of dropping them (RFC 3168).
-        pub queue_marks: u64,
-        /// Data PPDUs that it sent (802.11n and later).
-        pub ppdus: u64,
-        /// MPDUs in them (802.11n and later).
-        pub mpdus: u64,
-        /// MPDUs among these that had been sent before (802.11n and later).
-        pub mpdu_retries: u64,
-        /// BlockAckReq frames that it sent (802.11n and later).
-        pub block_ack_requests: u64,
-        /// Block ACKs addressed to it that it lost (802.11n and later).
-        pub block_acks_lost: u64,
-        /// Mean time for which packets from it waited at their receivers for earlier ones [s] (802.11n and later).
-        pub reorder_delay_mean_s: f64,
-        /// Air time of its data of access category voice that did not collide [s] (802.11n and later).
-        pub air_voice_s: f64,
-        /// The same for video [s].
-        pub air_video_s: f64,
-        /// The same for best effort [s].
-        pub air_best_effort_s: f64,
-        /// The same for background [s].
-        pub air_background_s: f64,
-        /// Data PPDUs that it sent in 20 MHz (802.11n and later, and with `overlapping_channels`).
-        pub ppdus_20_mhz: u64,
-        /// The same in 40 MHz.
-        pub ppdus_40_mhz: u64,
-        /// The same in 80 MHz.
-        pub ppdus_80_mhz: u64,
-        /// The same in 160 MHz.
-        pub ppdus_160_mhz: u64,
-        /// The same in 320 MHz.
-        pub ppdus_320_mhz: u64,
-        /// Air time of its data PPDUs in 20 MHz, whether they collided or not [s] (802.11n and later, and with
-        /// `overlapping_channels`).
-        pub air_20_mhz_s: f64,
-        /// The same in 40 MHz [s].
-        pub air_40_mhz_s: f64,
-        /// The same in 80 MHz [s].
-        pub air_80_mhz_s: f64,
-        /// The same in 160 MHz [s].
-        pub air_160_mhz_s: f64,
-        /// The same in 320 MHz [s].
-        pub air_320_mhz_s: f64,
-        /// How often it drew a new backoff because a secondary channel was busy, with `bandwidth = "static"`.
-        pub held_back_by_secondary: u64,
-        /// The part of `air_to_station_s` in exchanges of access category voice [s] (802.11n and later).
-        pub air_to_voice_s: f64,
-        /// The same for video [s].
-        pub air_to_video_s: f64,
-        /// The same for best effort [s].
-        pub air_to_best_effort_s: f64,
-        /// The same for background [s].
-        pub air_to_background_s: f64,
     }
 }
 

@@ -43,11 +43,10 @@ use flow::{Connection, Ends, Flow};
 use overlap::FlowOverlap;
 use real::RealTraffic;
 use routing::{RoutingCounters, RoutingState};
-use station_counts::{QueueCounts, StationCounts};
 use watch::Watch;
 use wired_link::{Departure, WiredLink};
 
-use crate::record::Series;
+use crate::record::{QueueCounts, Series, StationCounts};
 pub use flow::{CONNECTION_BYTES, CONNECTION_KEPT};
 pub use measure::{FlowCounters, Loss, Session, TimeMean};
 pub use plan::{

@@ -1,7 +1,7 @@
 //! Computes the outcome of a run from the counters of its world.
 
 use wifair_mac::edcaf::CategoryCounters;
-use wifair_mac::{AccessCategory, AirTime, Channel};
+use wifair_mac::{AirTime, Channel};
 use wifair_metrics::{
     FinishRatios, Histogram, Supply, bufferbloat_grade, call_rating, jain_index, mean_opinion_score, starved,
 };
@@ -11,9 +11,10 @@ use wifair_units::{Count, Duration, Time};
 use super::flow::{Ends, Flow};
 use super::measure::Delays;
 use super::plan::{TransportPlan, WorkloadPlan, path_from};
-use super::station_counts::StationCounts;
 use super::{Direction, FlowCounters, Loss, Session, World, air_hops};
-use crate::record::{CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationOutcome};
+use crate::record::{
+    CellOutcome, FlowOutcome, Outcome, SessionOutcome, StationCounts, StationOutcome, category_delays,
+};
 
 /// A transfer counts as satisfied if at least this fraction of its data has arrived; the rest may still be in transit.
 const SATISFIED: f64 = 0.9;
@@ -75,9 +76,6 @@ impl World {
         let stations = stations(labels, &counts);
         let categories = counts.iter().flatten().flat_map(|station| &station.categories);
         let aggregates = |part: fn(&CategoryCounters) -> u64| categories.clone().map(part).sum::<u64>() as f64;
-        let delays = self.category_delays();
-        let delay = |category: AccessCategory| &delays[category.index()];
-        let percentile = |category, p| delay(category).percentile(p).map_or(f64::NAN, Duration::nearest_secs);
         let attempts: u64 = stations.iter().map(|station| station.attempts).sum();
         let collisions: u64 = stations.iter().map(|station| station.collisions).sum();
         let (queue_mean, queue_max, queue_full) = self.ap_queues();
@@ -111,22 +109,7 @@ impl World {
             reorder_delay_mean_s: aggregates(|own| own.reorder_delay.as_nanos())
                 / 1e9
                 / aggregates(|own| own.passed_up),
-            delay_voice_mean_s: delay(AccessCategory::Vo).mean(),
-            delay_voice_p50_s: percentile(AccessCategory::Vo, 0.50),
-            delay_voice_p95_s: percentile(AccessCategory::Vo, 0.95),
-            delay_voice_p99_s: percentile(AccessCategory::Vo, 0.99),
-            delay_video_mean_s: delay(AccessCategory::Vi).mean(),
-            delay_video_p50_s: percentile(AccessCategory::Vi, 0.50),
-            delay_video_p95_s: percentile(AccessCategory::Vi, 0.95),
-            delay_video_p99_s: percentile(AccessCategory::Vi, 0.99),
-            delay_best_effort_mean_s: delay(AccessCategory::Be).mean(),
-            delay_best_effort_p50_s: percentile(AccessCategory::Be, 0.50),
-            delay_best_effort_p95_s: percentile(AccessCategory::Be, 0.95),
-            delay_best_effort_p99_s: percentile(AccessCategory::Be, 0.99),
-            delay_background_mean_s: delay(AccessCategory::Bk).mean(),
-            delay_background_p50_s: percentile(AccessCategory::Bk, 0.50),
-            delay_background_p95_s: percentile(AccessCategory::Bk, 0.95),
-            delay_background_p99_s: percentile(AccessCategory::Bk, 0.99),
+            delays: category_delays(&self.category_delays()),
             frames_given_up: stations.iter().map(|station| station.given_up).sum(),
             ap_queue_mean_packets: queue_mean,
             ap_queue_max_packets: queue_max,
@@ -356,56 +339,5 @@ impl World {
 
 fn stations(labels: &Labels, counts: &[Vec<StationCounts>]) -> Vec<StationOutcome> {
     let named = labels.stations.iter().flatten().zip(counts.iter().flatten());
-    named.map(|(name, counts)| station(name.clone(), counts)).collect()
-}
-
-#[allow(clippy::cast_precision_loss)]
-fn station(name: String, counts: &StationCounts) -> StationOutcome {
-    let StationCounts { mac, air_to, air_to_by_category, categories, widths, held_back, queue } = counts;
-    let sum = |part: fn(&CategoryCounters) -> u64| categories.iter().map(part).sum::<u64>();
-    let air = |category: AccessCategory| categories[category.index()].data_air.nearest_secs();
-    let to_it = |category: AccessCategory| air_to_by_category[category.index()].nearest_secs();
-    let [mhz20, mhz40, mhz80, mhz160, mhz320] = widths;
-    StationOutcome {
-        name,
-        attempts: mac.attempts,
-        delivered: mac.delivered,
-        collisions: mac.collisions,
-        errors: mac.errors,
-        given_up: mac.retry_limit_drops,
-        air_data_s: mac.data.nearest_secs(),
-        air_control_s: mac.control.nearest_secs(),
-        air_collided_s: mac.collided.nearest_secs(),
-        air_to_station_s: air_to.nearest_secs(),
-        queue_drops_overflow: queue.overflow,
-        queue_drops_early: queue.early,
-        lifetime_drops: queue.expired,
-        late_drops: queue.late,
-        queue_marks: queue.marks,
-        ppdus: sum(|own| own.ppdus),
-        mpdus: sum(|own| own.mpdus),
-        mpdu_retries: sum(|own| own.retries),
-        block_ack_requests: sum(|own| own.requests),
-        block_acks_lost: sum(|own| own.block_acks_lost),
-        reorder_delay_mean_s: sum(|own| own.reorder_delay.as_nanos()) as f64 / 1e9 / sum(|own| own.passed_up) as f64,
-        air_voice_s: air(AccessCategory::Vo),
-        air_video_s: air(AccessCategory::Vi),
-        air_best_effort_s: air(AccessCategory::Be),
-        air_background_s: air(AccessCategory::Bk),
-        ppdus_20_mhz: mhz20.ppdus,
-        ppdus_40_mhz: mhz40.ppdus,
-        ppdus_80_mhz: mhz80.ppdus,
-        ppdus_160_mhz: mhz160.ppdus,
-        ppdus_320_mhz: mhz320.ppdus,
-        air_20_mhz_s: mhz20.air.nearest_secs(),
-        air_40_mhz_s: mhz40.air.nearest_secs(),
-        air_80_mhz_s: mhz80.air.nearest_secs(),
-        air_160_mhz_s: mhz160.air.nearest_secs(),
-        air_320_mhz_s: mhz320.air.nearest_secs(),
-        held_back_by_secondary: *held_back,
-        air_to_voice_s: to_it(AccessCategory::Vo),
-        air_to_video_s: to_it(AccessCategory::Vi),
-        air_to_best_effort_s: to_it(AccessCategory::Be),
-        air_to_background_s: to_it(AccessCategory::Bk),
-    }
+    named.map(|(name, counts)| StationOutcome::of(name.clone(), counts)).collect()
 }

@@ -16,14 +16,13 @@ use super::measure::Delays;
 use super::overlap::FlowOverlap;
 use super::routing::{RoutingCounters, RoutingState};
 use super::sessions::{self, SessionLog};
-use super::station_counts::{QueueCounts, StationCounts};
 use super::users::Users;
 use super::wired_link::WiredLink;
 use super::{
     AppTask, CONTROL, EVENT_QUEUE, FIRST_CHANNEL, FlowCounters, FlowPlan, Hop, StationsPlan, TransportPlan,
     WorkloadPlan, World, WorldPlan,
 };
-use crate::record::Series;
+use crate::record::{QueueCounts, Series, StationCounts};
 use crate::traffic::Schedule;
 
 impl World {

@@ -1,59 +1,13 @@
 //! What stations count, access points included: frames, air time, and the drops and marks of their queues.
 
-use wifair_mac::edcaf::{CategoryCounters, WidthCounters};
 use wifair_mac::{Channel, Counters};
-use wifair_phy::ChannelWidth;
 use wifair_queue::Cause;
-use wifair_units::{Count, Duration, counters};
+use wifair_units::{Count, Duration};
 
 use super::World;
 use super::measure::Loss;
 use super::plan::Hop;
-
-counters! {
-    /// Counts of the queues of one station since the start of the run.
-    pub(super) struct QueueCounts {
-        /// Packets dropped because the queue was full.
-        pub(super) overflow: u64,
-        /// Packets dropped before the queue was full, by active queue management.
-        pub(super) early: u64,
-        /// Packets dropped because their lifetime had ended, in the queue or between two attempts.
-        pub(super) expired: u64,
-        /// Packets that arrived after their recipient had stopped waiting for them.
-        pub(super) late: u64,
-        /// Packets marked instead of dropped (RFC 3168).
-        pub(super) marks: u64,
-    }
-}
-
-counters! {
-    /// Counts of one station since the start of the run.
-    pub(super) struct StationCounts {
-        pub(super) mac: Counters,
-        /// Air time of the exchanges in which others sent to it.
-        pub(super) air_to: Duration,
-        /// The same by category; zero without four access categories.
-        pub(super) air_to_by_category: [Duration; 4],
-        /// Zero without four access categories.
-        pub(super) categories: [CategoryCounters; 4],
-        /// What it sent by width: from 802.11n on, and on overlapping channels.
-        pub(super) widths: [WidthCounters; ChannelWidth::ALL.len()],
-        /// Number of backoffs drawn again because a secondary channel was busy.
-        pub(super) held_back: u64,
-        pub(super) queue: QueueCounts,
-    }
-}
-
-impl QueueCounts {
-    fn count(&mut self, cause: Cause) {
-        match cause {
-            Cause::Overflow => self.overflow += 1,
-            Cause::Early => self.early += 1,
-            Cause::Expired => self.expired += 1,
-            Cause::Late => self.late += 1,
-        }
-    }
-}
+use crate::record::{QueueCounts, StationCounts};
 
 impl World {
     /// The kind of queue in which packets wait for `hop`.

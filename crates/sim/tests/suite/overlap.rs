@@ -43,8 +43,8 @@ fn station(outcome: &Outcome, number: u32) -> &StationOutcome {
 
 /// Number of PPDUs of a station in 20, 40, 80 and 160 MHz.
 fn widths(outcome: &Outcome, number: u32) -> [u64; 4] {
-    let own = station(outcome, number);
-    [own.ppdus_20_mhz, own.ppdus_40_mhz, own.ppdus_80_mhz, own.ppdus_160_mhz]
+    let [first, second, third, fourth, _] = station(outcome, number).ppdus_by_width.0;
+    [first, second, third, fourth]
 }
 
 const AC: &str = "standard = '802.11ac'\nmcs = 7\nstreams = 1\n";

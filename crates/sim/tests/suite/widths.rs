@@ -15,14 +15,12 @@ fn station<'a>(outcome: &'a Outcome, name: &str) -> &'a StationOutcome {
 
 /// PPDUs in 20, 40, 80, 160 and 320 MHz.
 fn ppdus(station: &StationOutcome) -> [u64; 5] {
-    let StationOutcome { ppdus_20_mhz, ppdus_40_mhz, ppdus_80_mhz, ppdus_160_mhz, ppdus_320_mhz, .. } = *station;
-    [ppdus_20_mhz, ppdus_40_mhz, ppdus_80_mhz, ppdus_160_mhz, ppdus_320_mhz]
+    station.ppdus_by_width.0
 }
 
 /// Their air time [s].
 fn airs(station: &StationOutcome) -> [f64; 5] {
-    let StationOutcome { air_20_mhz_s, air_40_mhz_s, air_80_mhz_s, air_160_mhz_s, air_320_mhz_s, .. } = *station;
-    [air_20_mhz_s, air_40_mhz_s, air_80_mhz_s, air_160_mhz_s, air_320_mhz_s]
+    station.air_by_width.0
 }
 
 /// Two saturated stations and a download to each; `wlan`, `more`, and keys of each station.

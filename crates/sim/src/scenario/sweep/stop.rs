@@ -63,7 +63,7 @@ impl fmt::Display for StopRule {
 
 /// The figure with that name, or the only one that begins with it; otherwise an error that lists the figures.
 fn figure(name: &str) -> Result<&'static str, String> {
-    let names: Vec<&'static str> = CellOutcome::COLUMNS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&'static str> = CellOutcome::columns().iter().map(|(name, _)| name.as_str()).collect();
     if let Some(same) = names.iter().find(|known| **known == name) {
         return Ok(same);
     }
