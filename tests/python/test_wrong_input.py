@@ -75,7 +75,12 @@ WRONG: dict[str, list[tuple[str, tuple[str, ...]]]] = {
         ("notes.txt", ("neither a scenario",)),
         ("wrong.toml", ("wrong.toml:5",)),
         ("full --seeds 1", ("--seeds", "`full` is none")),
-        ("store", ("`store` is the store of a sweep", "wifair results store")),
+        ("store", ("`store/runs.sqlite` is empty", "nothing to read")),
+    ],
+    "congestion": [
+        ("rneo", ("unknown cc `rneo`", "did you mean `reno`?")),
+        ("--scenario cc-trian", ("no scenario `cc-trian`", "did you mean `cc-train`?")),
+        ("reno --csv none/x.csv", ("cannot write `none/x.csv`", "no such file")),
     ],
     "emulate": [
         ("", ("FILE", "--replay", "--clean")),

@@ -85,7 +85,7 @@ impl PyLink {
         &self,
         py: Python<'_>,
         at: u64,
-        from: usize,
+        from_: usize,
         to: usize,
         payload: Vec<u8>,
         padding: usize,
@@ -103,7 +103,7 @@ impl PyLink {
             }
         };
         let host = |index: usize| self.hosts.get(index).map(|(host, _)| *host);
-        let (Some(from), Some(to)) = (host(from), host(to)) else { return Err(value_error("no such host")) };
+        let (Some(from), Some(to)) = (host(from_), host(to)) else { return Err(value_error("no such host")) };
         let datagram = LinkDatagram { payload, padding, ecn, dscp, flow };
         py.detach(|| self.network().offer(Duration::from_nanos(at), from, to, datagram)).map_err(value_error)
     }
