@@ -137,12 +137,14 @@ def _pages(_: Case, results: Results) -> Iterator[Measured]:
 def _bars(quantity: str, label: str, series: str | None = None, *, log: bool = False) -> Any:
     def draw(figure: Any, table: Table) -> None:
         axes = figure.subplots()
-        setups = [setup for setup in SETUPS if setup in table.distinct("setup")]
-        groups = list(table.distinct(series)) if series else [None]
+        measured = table.where(quantity)
+        setups = [setup for setup in SETUPS if setup in measured.distinct("setup")]
+        groups = list(measured.distinct(series)) if series else [None]
         width = 0.8 / len(groups)
         for number, group in enumerate(groups):
             where: dict[str, Any] = {} if group is None else {str(series): group}
-            means = [np.mean(table.where(quantity, setup=setup, **where).rows[0].values) for setup in setups]
+            cells = [measured.where(quantity, setup=setup, **where).rows for setup in setups]
+            means = [np.mean(rows[0].values) if rows else np.nan for rows in cells]
             places = np.arange(len(setups)) + (number - (len(groups) - 1) / 2) * width
             axes.bar(places, means, width, color=COLOURS[number], label=group)
         axes.set(xticks=range(len(setups)), xticklabels=setups, ylabel=label)
