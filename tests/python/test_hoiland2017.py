@@ -1,8 +1,12 @@
-"""The analytical model of hoiland2017, by hand."""
+"""The analytical model of hoiland2017, by hand, and its figures."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
+from wifair.cli import main
 from wifair.papers.hoiland2017.model import Sender, rates_mbps
 
 
@@ -23,3 +27,9 @@ def test_without_fairness_shares_follow_aggregates() -> None:
     rates = rates_mbps([fast, slow], is_fair=False)
     assert rates[0] / fast.alone_mbps == pytest.approx(0.0328, abs=0.0001)
     assert rates[1] / slow.alone_mbps == pytest.approx(0.9672, abs=0.0001)
+
+
+def test_a_figure_is_drawn_where_other_quantities_have_other_stations(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["reproduce", "hoiland2017/udp", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in (tmp_path / "out" / "hoiland2017").glob("*.svg")} == {"udp.svg"}
