@@ -30,6 +30,6 @@ def test_without_fairness_shares_follow_aggregates() -> None:
 
 
 def test_a_figure_is_drawn_where_other_quantities_have_other_stations(tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, ["reproduce", "hoiland2017/udp", "--out", str(tmp_path / "out")])
+    done = CliRunner().invoke(main, ["reproduce", "hoiland2017/tcp", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
-    assert {path.name for path in (tmp_path / "out" / "hoiland2017").glob("*.svg")} == {"udp.svg"}
+    assert {path.name for path in (tmp_path / "out" / "hoiland2017").glob("*.svg")} == {"tcp.svg"}
