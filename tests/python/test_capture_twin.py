@@ -190,3 +190,47 @@ def test_stamps_that_run_back_still_make_a_scenario(tmp_path: Path) -> None:
         (tmp_path / "x.pcap").write_bytes(changed)
         text = scenario_text(wifair.read_capture(tmp_path / "x.pcap"))
         assert wifair.Scenario.from_text(text).duration_s > 0, seed
+
+
+def test_long_segments_of_a_wire_are_not_those_of_the_air(tmp_path: Path) -> None:
+    """8192 bytes of a wire with jumbo frames do not fit into a frame of 802.11, which takes 2304 bytes (IEEE Std 802.11-2016, 9.2.4.7.1)."""
+    scenario = wifair.Scenario.from_dict(
+        {
+            "duration": "2 s",
+            "servers": [{"name": "a"}, {"name": "b"}],
+            "links": [{"from": "a", "to": "b", "rate": "10 Mb/s", "delay": "5 ms"}],
+            "tcp": {"mss": "8192 B"},
+            "flows": [{"name": "flow", "from": "a", "to": "b"}],
+        }
+    )
+    wifair.run(scenario, seeds=[1], pcap=tmp_path)
+    text = scenario_text(wifair.read_capture(tmp_path / "a.pcap", packets=True))
+    assert "segments of 8192 B do not fit into a frame" in text
+    assert wifair.Scenario.from_text(text).duration_s > 0
+
+
+@pytest.mark.parametrize("seconds", [20_000, 2_000_000_000])
+def test_stamps_of_another_year_still_make_a_scenario(tmp_path: Path, seconds: int) -> None:
+    """Delays and queues that such stamps tell are no more than the keys take."""
+    scenario = wifair.Scenario.from_dict(
+        {
+            "duration": "1 s",
+            "wlan": {"standard": "802.11g"},
+            "servers": [{"name": "server"}],
+            "stations": [{"name": "sta"}],
+            "tcp": {"stack": "linux"},
+            "flows": [{"name": "up", "station": "sta"}, {"name": "down", "station": "sta", "direction": "down"}],
+        }
+    )
+    wifair.run(scenario, seeds=[1], pcap=tmp_path)
+    data = (tmp_path / "server.pcap").read_bytes()
+    at, places = 24, []
+    while at < len(data):
+        places.append(at)
+        at += 16 + int.from_bytes(data[at + 8 : at + 12], "little")
+    for first in range(1, 12):
+        changed = bytearray(data)
+        for place in places[first:]:
+            changed[place : place + 4] = seconds.to_bytes(4, "little")
+        (tmp_path / "x.pcap").write_bytes(changed)
+        assert wifair.Scenario.from_text(scenario_text(wifair.read_capture(tmp_path / "x.pcap", packets=True)))

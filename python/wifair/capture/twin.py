@@ -21,6 +21,11 @@ BRIEF_S = 1e-3
 LEAST_RTO_S = 0.2
 """The least retransmission timeout of Linux [s]: no shorter wait is one for a timer."""
 LARGE = 1000
+MOST_PACKETS = 100_000_000
+MOST_DELAY_S = 3600.0
+"""What `queue.limit` and `delay` take; damaged stamps give more."""
+LONGEST_PAYLOAD = 2296 - 60
+"""What fits into a frame of 802.11 beside headers of IP and TCP with stamps [B]."""
 """A queue that never overflowed, in packets: the default of Linux."""
 DSSS = {1.0, 2.0, 5.5, 11.0}
 COLUMN = 44
@@ -224,7 +229,7 @@ class _Twin:
         own = self.standard[0] not in ("802.11b", "802.11g", "802.11a")
         wait_s = median(flow.ap_wait_s for flow in waits)
         rate = sum(flow.down_packets_s for flow in self.flows) * max(flow.peak for flow in waits)
-        packets = max(round(wait_s * rate), 10)
+        packets = min(max(round(wait_s * rate), 10), MOST_PACKETS)
         lost = sum(flow.down_losses for flow in self.flows)
         how = f"{1e3 * wait_s:.0f} ms of waiting at {rate:.0f} packets/s" + (
             "" if lost else "; it never overflowed, so it may be larger"
@@ -261,13 +266,15 @@ class _Twin:
     def _server(self, host: str, name: str) -> list[str]:
         times = [flow.wired_s for flow in self.flows if flow.server == host and not math.isnan(flow.wired_s)]
         if times:
-            found = KnownValue("delay", quoted(_ms(min(times) / 2)), "computed", "half its shortest round trip")
+            found = KnownValue(
+                "delay", quoted(_ms(min(min(times) / 2, MOST_DELAY_S))), "computed", "half its shortest round trip"
+            )
         else:
             whole = [flow.idle_s for flow in self.flows if flow.server == host and not math.isnan(flow.idle_s)]
             rest = max(min(whole, default=FEW_MS) - FEW_MS, 0.0)
             how = "shortest round trip of the whole path less 1 ms for the air" if whole else "nothing tells it"
             sure = "computed" if whole else "assumed"
-            found = KnownValue("delay", quoted(_ms(rest / 2)), sure, how)
+            found = KnownValue("delay", quoted(_ms(min(rest / 2, MOST_DELAY_S))), sure, how)
         rate = KnownValue("rate", quoted("1 Gb/s"), "assumed", "the air is the bottleneck")
         return [f"[[servers]]  # {host}", f"name = {quoted(name)}", found.line(), rate.line()]
 
@@ -312,7 +319,7 @@ class _Twin:
     def _call(self, row: Mapping[str, Any], number: int) -> list[str]:
         way = row["way"] or "up"
         sure = "seen" if row["way"] else "assumed"
-        payload = max(round(row["bytes"] / row["packets"]), 1)
+        payload = min(max(round(row["bytes"] / row["packets"]), 1), LONGEST_PAYLOAD)
         bps = row["rate_bps"]
         shown = f"{bps / 1e3:.0f} kb/s" if bps >= 1e4 else f"{max(bps, 1.0):.0f} b/s"
         rate = KnownValue("udp.rate", quoted(shown), "seen", "payload over its time")
@@ -472,9 +479,12 @@ class _Flow:
         stamps, sack = (str(side["req_1323_ws_ts"]).endswith("/Y"), side["req_sack"] == "Y")
         # With segmentation offload, a capture at the sender shows several segments as one.
         payload = most if most <= offered or not offered else offered - 12 * stamps
+        how = ("seen", "largest segment")
+        if payload > LONGEST_PAYLOAD:
+            payload, how = 1460 - 12 * stamps, ("assumed", f"segments of {payload} B do not fit into a frame")
         stack = "linux" if stamps and sack else "rfc"
         found = [KnownValue("tcp.stack", quoted(stack), "assumed", "its options are those of such a system")]
-        found.append(KnownValue("tcp.mss", quoted(f"{payload} B"), "seen", "largest segment"))
+        found.append(KnownValue("tcp.mss", quoted(f"{payload} B"), *how))
         window = int(back["max_win_adv"])
         if window:
             found.append(KnownValue("tcp.receive_window", quoted(f"{window} B"), "seen", "largest window advertised"))
