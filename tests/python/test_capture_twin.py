@@ -193,7 +193,7 @@ def test_stamps_that_run_back_still_make_a_scenario(tmp_path: Path) -> None:
 
 
 def test_long_segments_of_a_wire_are_not_those_of_the_air(tmp_path: Path) -> None:
-    """8192 bytes of a wire with jumbo frames do not fit into a frame of 802.11, which takes 2304 bytes (IEEE Std 802.11-2016, 9.2.4.7.1)."""
+    """A frame of 802.11 takes 2304 bytes (IEEE Std 802.11-2016, 9.2.4.7.1), one of a wire may take 9000."""
     scenario = wifair.Scenario.from_dict(
         {
             "duration": "2 s",
